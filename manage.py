@@ -1,0 +1,19 @@
+#!/usr/bin/env python
+"""Run a management command of the example project."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def main() -> None:
+    """Run the command that the arguments name."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "example_project.settings")
+    from django.core.management import execute_from_command_line  # noqa: PLC0415
+
+    execute_from_command_line(sys.argv)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,341 @@
+"""The rows behind operations: who asked for what, on which terms, and what became of it.
+
+Models hold shape and constraints only; every transition is in ``lifecycle``. Identities are text
+and never foreign keys to the user model: an account that is deleted must neither turn its
+operations into signed-out ones nor delete evidence.
+"""
+
+from __future__ import annotations
+
+import uuid
+from typing import ClassVar
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from poppy_operations.protocol.owner import Owner
+
+# Wide enough for an HTTPS URL, narrow enough for a unique index on every database.
+URL_LENGTH = 500
+ID_LENGTH = 256
+DIGEST_LENGTH = 64
+
+
+class Agent(models.Model):
+    """A Personal Agent on the allow-list; revoking it is the Company's kill switch (8.1)."""
+
+    class Status(models.TextChoices):
+        """Whether the agent's Sessions are accepted."""
+
+        ALLOWED = "allowed", _("allowed")
+        REVOKED = "revoked", _("revoked")
+
+    client_id = models.CharField(_("client ID"), max_length=URL_LENGTH, unique=True)
+    name = models.CharField(_("name"), max_length=200, blank=True)
+    jwks_uri = models.CharField(
+        _("JWKS URI"),
+        max_length=URL_LENGTH,
+        blank=True,
+        help_text=_("Empty: the keys were given when the agent was added."),
+    )
+    jwks = models.TextField(_("key set"), blank=True)
+    keys_loaded_at = models.DateTimeField(_("keys loaded at"), null=True, blank=True)
+    keys_tried_at = models.DateTimeField(_("keys tried at"), null=True, blank=True)
+    status = models.CharField(
+        _("status"), max_length=10, choices=Status.choices, default=Status.ALLOWED
+    )
+    revoked_at = models.DateTimeField(_("revoked at"), null=True, blank=True)
+    created_at = models.DateTimeField(_("added at"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("Personal Agent")
+        verbose_name_plural = _("Personal Agents")
+
+    def __str__(self) -> str:
+        return self.name or self.client_id
+
+
+class Operation(models.Model):
+    """One action of one owner, performed at most once (3, 7)."""
+
+    class Interface(models.TextChoices):
+        """The interface that returned the operation; its approval comes back there (6)."""
+
+        WEBSITE = "website", _("website")
+        API = "api", _("API")
+        MCP = "mcp", _("MCP")
+        CONVERSATION = "conversation", _("conversation")
+        REVIEW = "review", _("review")
+
+    class State(models.TextChoices):
+        """Where the operation stands. An unknown outcome is ``performing`` with a date."""
+
+        OPEN = "open", _("open")
+        PERFORMING = "performing", _("performing")
+        PERFORMED = "performed", _("performed")
+
+    class Effects(models.TextChoices):
+        """What an attempt of the action reaches; of the attempt, not of today's code."""
+
+        DATABASE = "database", _("database")
+        EXTERNAL = "external", _("external")
+
+    operation_id = models.CharField(_("operation ID"), max_length=64, unique=True)
+    action = models.CharField(_("action"), max_length=100)
+    interface = models.CharField(_("interface"), max_length=12, choices=Interface.choices)
+    client_id = models.CharField(_("client ID"), max_length=URL_LENGTH, null=True, blank=True)
+    user_id = models.CharField(_("User ID"), max_length=ID_LENGTH, null=True, blank=True)
+    account = models.CharField(_("account"), max_length=ID_LENGTH, null=True, blank=True)
+    owner_digest = models.CharField(max_length=DIGEST_LENGTH, editable=False)
+    conversation = models.CharField(_("conversation"), max_length=ID_LENGTH, blank=True)
+    slot = models.CharField(
+        max_length=DIGEST_LENGTH, unique=True, null=True, blank=True, editable=False
+    )
+    state = models.CharField(
+        _("state"), max_length=10, choices=State.choices, default=State.OPEN
+    )
+    revision_count = models.PositiveIntegerField(_("revisions"), default=0)
+    created_at = models.DateTimeField(_("first returned at"))
+
+    # The current attempt.
+    attempt = models.CharField(max_length=32, editable=False)
+    approval = models.ForeignKey(
+        "Approval",
+        # Begin updates the operation before it inserts an API's approval: the other order
+        # deadlocks on MariaDB, where the insert locks the row that the update wants.
+        db_constraint=False,
+        on_delete=models.DO_NOTHING,
+        null=True,
+        blank=True,
+        related_name="+",
+        verbose_name=_("approval in use"),
+    )
+    effects = models.CharField(_("effects"), max_length=10, choices=Effects.choices, blank=True)
+    lease_s = models.PositiveIntegerField(_("lease in seconds"), default=0)
+    lease_until = models.DateTimeField(_("lease until"), null=True, blank=True)
+    started_at = models.DateTimeField(_("started at"), null=True, blank=True)
+    outcome_unknown_since = models.DateTimeField(
+        _("outcome unknown since"), null=True, blank=True
+    )
+
+    class Meta:
+        verbose_name = _("operation")
+        verbose_name_plural = _("operations")
+        indexes: ClassVar = [
+            models.Index(fields=["owner_digest", "state"], name="poppy_operation_owner"),
+            models.Index(fields=["state", "lease_until"], name="poppy_operation_lease"),
+            models.Index(fields=["created_at"], name="poppy_operation_created"),
+        ]
+
+    def __str__(self) -> str:
+        return self.operation_id
+
+    @property
+    def owner(self) -> Owner:
+        """Who can approve the operation (3)."""
+        return Owner(self.client_id, self.user_id, self.account)
+
+
+class Revision(models.Model):
+    """One set of terms of an operation, for ever (3)."""
+
+    operation = models.ForeignKey(
+        Operation, on_delete=models.CASCADE, related_name="revisions", verbose_name=_("operation")
+    )
+    revision = models.CharField(_("revision"), max_length=64, unique=True)
+    number = models.PositiveIntegerField(_("number"))
+    ref = models.CharField(max_length=64, unique=True, null=True, blank=True, editable=False)
+    watch = models.CharField(max_length=64, unique=True, null=True, blank=True, editable=False)
+    terms = models.TextField(_("terms"))
+    terms_digest = models.CharField(max_length=DIGEST_LENGTH, editable=False)
+    target_digest = models.CharField(max_length=DIGEST_LENGTH, editable=False)
+    raw_digest = models.CharField(max_length=DIGEST_LENGTH, editable=False)
+    content_digest = models.CharField(max_length=DIGEST_LENGTH, editable=False)
+    content_fields = models.TextField(editable=False, default="{}")
+    summary = models.TextField(_("summary"), null=True, blank=True)
+    returned_at = models.DateTimeField(_("returned at"))
+    expires_at = models.DateTimeField(_("expires at"))
+    lifetime_s = models.PositiveIntegerField(_("lifetime in seconds"))
+    looked_up_at = models.DateTimeField(_("looked up at"), null=True, blank=True)
+    retired_at = models.DateTimeField(_("retired at"), null=True, blank=True)
+
+    class Meta:
+        verbose_name = _("revision")
+        verbose_name_plural = _("revisions")
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["operation", "number"], name="poppy_revision_number"),
+        ]
+        indexes: ClassVar = [
+            models.Index(fields=["expires_at"], name="poppy_revision_expires"),
+        ]
+
+    def __str__(self) -> str:
+        return self.revision
+
+
+class Approval(models.Model):
+    """An agent's statement that one revision is approved, or a person's in review (5, 8.1)."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    operation = models.ForeignKey(
+        Operation, on_delete=models.CASCADE, related_name="approvals", verbose_name=_("operation")
+    )
+    revision = models.ForeignKey(
+        Revision, on_delete=models.CASCADE, related_name="approvals", verbose_name=_("revision")
+    )
+    recorded_for = models.OneToOneField(
+        Revision,
+        on_delete=models.CASCADE,
+        related_name="record",
+        null=True,
+        blank=True,
+        editable=False,
+        help_text=_("Set where an approval waits for a request: at most one for a revision."),
+    )
+    approver = models.CharField(_("approver, as stated"), max_length=10)
+    approved_at = models.BigIntegerField(
+        _("approved at, as stated (Unix seconds)"), null=True, blank=True
+    )
+    input_type = models.CharField(_("input type, as stated"), max_length=ID_LENGTH, blank=True)
+    reference = models.CharField(
+        _("agent's reference, as stated"), max_length=ID_LENGTH, blank=True, db_index=True
+    )
+    sid = models.CharField(_("Session ID"), max_length=ID_LENGTH, blank=True)
+    person = models.CharField(_("reviewer"), max_length=ID_LENGTH, blank=True)
+    received_at = models.DateTimeField(_("received at"))
+    voided_at = models.DateTimeField(_("voided at"), null=True, blank=True)
+    voided_by = models.CharField(_("voided by"), max_length=ID_LENGTH, blank=True)
+    voided_because = models.TextField(_("voided because"), blank=True)
+
+    class Meta:
+        verbose_name = _("approval")
+        verbose_name_plural = _("approvals")
+
+    def __str__(self) -> str:
+        return str(self.id)
+
+
+class Decline(models.Model):
+    """The Company's refusal of a valid approval; never looked at as an approval (6)."""
+
+    operation = models.ForeignKey(
+        Operation, on_delete=models.CASCADE, related_name="declines", verbose_name=_("operation")
+    )
+    revision = models.ForeignKey(
+        Revision, on_delete=models.CASCADE, related_name="declines", verbose_name=_("revision")
+    )
+    approver = models.CharField(_("approver, as stated"), max_length=10)
+    reason = models.TextField(_("reason"), null=True, blank=True)
+    alternative = models.TextField(_("alternative"), null=True, blank=True)
+    rule = models.CharField(_("rule"), max_length=200)
+    sid = models.CharField(_("Session ID"), max_length=ID_LENGTH, blank=True)
+    declined_at = models.DateTimeField(_("declined at"))
+
+    class Meta:
+        verbose_name = _("decline")
+        verbose_name_plural = _("declines")
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["operation", "revision", "approver"], name="poppy_decline_once"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.operation_id}: {self.approver}"
+
+
+class Performance(models.Model):
+    """That an operation was performed, once, and the answer to give again (7)."""
+
+    class How(models.TextChoices):
+        """How the Company came to know."""
+
+        FINISHED = "finished", _("finished")
+        LATE = "late", _("finished after its attempt had been given up")
+        RECONCILED = "reconciled", _("reconciled")
+        SETTLED = "settled", _("settled by a person")
+
+    operation = models.OneToOneField(
+        Operation,
+        on_delete=models.CASCADE,
+        related_name="performance",
+        verbose_name=_("operation"),
+    )
+    revision = models.ForeignKey(
+        Revision, on_delete=models.CASCADE, related_name="+", verbose_name=_("revision")
+    )
+    approval = models.ForeignKey(
+        Approval, on_delete=models.CASCADE, related_name="+", verbose_name=_("approval")
+    )
+    attempt = models.CharField(max_length=32, editable=False)
+    how = models.CharField(_("how"), max_length=10, choices=How.choices, default=How.FINISHED)
+    status = models.PositiveSmallIntegerField(_("status"))
+    headers = models.TextField(_("headers"), default="[]")
+    body = models.BinaryField(null=True, blank=True, editable=False)
+    finished_at = models.DateTimeField(_("finished at"))
+
+    class Meta:
+        verbose_name = _("performance")
+        verbose_name_plural = _("performances")
+
+    def __str__(self) -> str:
+        return f"{self.operation_id}: {self.status}"
+
+
+class Settlement(models.Model):
+    """Who ended an unknown outcome, how, when and why. Kept beside what it settled."""
+
+    class Outcome(models.TextChoices):
+        """What became of the attempt."""
+
+        PERFORMED = "performed", _("performed")
+        NOT_PERFORMED = "not_performed", _("not performed")
+
+    operation = models.ForeignKey(
+        Operation, on_delete=models.CASCADE, related_name="settlements", verbose_name=_("operation")
+    )
+    attempt = models.CharField(max_length=32, editable=False)
+    outcome = models.CharField(_("outcome"), max_length=14, choices=Outcome.choices)
+    settled_by = models.CharField(_("settled by"), max_length=ID_LENGTH)
+    because = models.TextField(_("because"), blank=True)
+    settled_at = models.DateTimeField(_("settled at"))
+
+    class Meta:
+        verbose_name = _("settlement")
+        verbose_name_plural = _("settlements")
+
+    def __str__(self) -> str:
+        return f"{self.operation_id}: {self.outcome}"
+
+
+class Join(models.Model):
+    """A browser joined to a Session, from its ticket to its end (core profile, browser join)."""
+
+    agent = models.ForeignKey(
+        Agent, on_delete=models.CASCADE, related_name="joins", verbose_name=_("Personal Agent")
+    )
+    ticket_digest = models.CharField(max_length=DIGEST_LENGTH, unique=True, editable=False)
+    ticket_expires_at = models.DateTimeField(_("ticket expires at"))
+    user_id = models.CharField(_("User ID"), max_length=ID_LENGTH)
+    account = models.CharField(_("account"), max_length=ID_LENGTH, null=True, blank=True)
+    sid = models.CharField(_("Session ID"), max_length=ID_LENGTH)
+    declared = models.BooleanField(_("declared operations"), default=False)
+    return_to = models.CharField(max_length=2000, blank=True, editable=False)
+    cookie_name = models.CharField(max_length=200, blank=True, editable=False)
+    cookie_digest = models.CharField(max_length=DIGEST_LENGTH, blank=True, editable=False)
+    created_at = models.DateTimeField(_("created at"))
+    redeemed_at = models.DateTimeField(_("redeemed at"), null=True, blank=True)
+    session_key_digest = models.CharField(
+        max_length=DIGEST_LENGTH, null=True, blank=True, db_index=True, editable=False
+    )
+    gave_login = models.BooleanField(_("gave a login"), default=False)
+    expires_at = models.DateTimeField(_("expires at"))
+    ended_at = models.DateTimeField(_("ended at"), null=True, blank=True)
+    ended_because = models.CharField(_("ended because"), max_length=40, blank=True)
+
+    class Meta:
+        verbose_name = _("browser join")
+        verbose_name_plural = _("browser joins")
+
+    def __str__(self) -> str:
+        return self.sid
