@@ -1,0 +1,1 @@
+"""Each is a thin wrapper of a public function."""

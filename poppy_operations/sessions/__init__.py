@@ -1,0 +1,1 @@
+"""Who asks: Sessions of Personal Agents, verified, and the allow-list of agents."""

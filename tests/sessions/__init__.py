@@ -1,0 +1,1 @@
+"""Tests of ``poppy_operations.sessions``."""
