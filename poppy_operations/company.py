@@ -1,0 +1,89 @@
+"""The site's hooks, in one class that ``POPPY_OPERATIONS["COMPANY"]`` names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from django.contrib.auth import get_user_model
+from django.http import HttpRequest
+from django.utils.module_loading import import_string
+
+from poppy_operations.conf import conf
+from poppy_operations.declarations import CurrentOperation, Decline, DeclaredAction, Refusal
+from poppy_operations.protocol.approval import ApprovalStatement
+from poppy_operations.sessions.refusals import InvalidToken, KeysUnavailable
+from poppy_operations.sessions.session import Session
+from poppy_operations.sessions.tokens import TokenVerifier, bearer_token
+from poppy_operations.sessions.verification import SessionVerifier
+
+if TYPE_CHECKING:
+    from django.contrib.auth.base_user import AbstractBaseUser
+    from django.contrib.auth.models import AnonymousUser
+
+
+class Company:
+    """Subclass it to fit the app to a site; every hook has a default that is safe."""
+
+    session_verifier: type[SessionVerifier] = SessionVerifier
+    token_verifier: type[TokenVerifier] = TokenVerifier
+
+    def session_for(self, request: HttpRequest) -> Session:
+        """Verify the Session of an agent's request (core profile, Session JWT).
+
+        Raises a ``SessionRefused`` where the Session header, the access token or the version is
+        not acceptable.
+        """
+        return self.session_verifier(token_verifier=self.token_verifier()).verify(request)
+
+    def is_agent(self, request: HttpRequest) -> bool:
+        """Whether a request without a Session came with an agent's credential.
+
+        Default: its bearer token is an access token of this Company, which only agents hold.
+        """
+        token = bearer_token(request)
+        if token is None:
+            return False
+        try:
+            self.token_verifier().verify(token)
+        except KeysUnavailable:
+            return True
+        except InvalidToken:
+            return False
+        return True
+
+    def account_of(self, user: AbstractBaseUser | AnonymousUser) -> str | None:
+        """The account of a user, as tokens and operations name it; ``None`` for nobody."""
+        return str(user.pk) if user.is_authenticated else None
+
+    def user_of(self, account: str) -> AbstractBaseUser | None:
+        """The active user whose account it is, to whom a join with a token gives a login."""
+        model = get_user_model()
+        try:
+            user = model._default_manager.get(pk=account)  # noqa: SLF001  Django's documented name
+        except (model.DoesNotExist, ValueError, OverflowError):
+            return None
+        return user if user.is_active else None
+
+    def challenge(self, request: HttpRequest, operation_id: str | None = None) -> str:
+        """The ``WWW-Authenticate`` of a challenge for an account (3; core profile)."""
+        metadata = f"{conf.issuer.rstrip('/')}/.well-known/oauth-protected-resource"
+        return f'Bearer resource_metadata="{metadata}"'
+
+    def undeclared(self, request: HttpRequest, action: DeclaredAction) -> Refusal:
+        """What an agent meets that needs approval and may not get an operation (2)."""
+        return Refusal()
+
+    def decline(self, operation: CurrentOperation, approval: ApprovalStatement) -> Decline | None:
+        """Refuse a valid approval of any action; asked after the action's own policy (6)."""
+        return None
+
+    def extra_members(self, request: HttpRequest, interface: str) -> Mapping[str, Any]:
+        """More members for the body that asks for approval, such as the API's own fields (4)."""
+        return {}
+
+
+def get_company() -> Company:
+    """The site's ``Company``. Read at every use, so that settings can change in tests."""
+    company: Company = import_string(conf.company)()
+    return company
