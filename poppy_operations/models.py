@@ -41,6 +41,7 @@ class Agent(models.Model):
     jwks = models.TextField(_("key set"), blank=True)
     keys_loaded_at = models.DateTimeField(_("keys loaded at"), null=True, blank=True)
     keys_tried_at = models.DateTimeField(_("keys tried at"), null=True, blank=True)
+    keys_failing_since = models.DateTimeField(_("keys failing since"), null=True, blank=True)
     status = models.CharField(
         _("status"), max_length=10, choices=Status.choices, default=Status.ALLOWED
     )

@@ -23,6 +23,7 @@ class Migration(migrations.Migration):
                 ('jwks', models.TextField(blank=True, verbose_name='key set')),
                 ('keys_loaded_at', models.DateTimeField(blank=True, null=True, verbose_name='keys loaded at')),
                 ('keys_tried_at', models.DateTimeField(blank=True, null=True, verbose_name='keys tried at')),
+                ('keys_failing_since', models.DateTimeField(blank=True, null=True, verbose_name='keys failing since')),
                 ('status', models.CharField(choices=[('allowed', 'allowed'), ('revoked', 'revoked')], default='allowed', max_length=10, verbose_name='status')),
                 ('revoked_at', models.DateTimeField(blank=True, null=True, verbose_name='revoked at')),
                 ('created_at', models.DateTimeField(auto_now_add=True, verbose_name='added at')),
