@@ -1,0 +1,1 @@
+"""Which statements of the Operations text are shown by which tests."""
