@@ -1,0 +1,1 @@
+"""Stormline, a small outdoor shop."""

@@ -1,0 +1,69 @@
+"""The shop's actions: one definition of each, whatever door it is asked for through."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from rest_framework import status
+from rest_framework.response import Response
+
+from example_project.shop.closures import DECLINED_REASON, declined_alternative
+from example_project.shop.refunds import refund_that_happened
+from example_project.shop.standin import Action
+from poppy_operations.declarations import CurrentOperation, Decline, NotPerformed, Performed
+from poppy_operations.protocol.approval import ApprovalStatement
+
+exchange = Action(
+    "orders.exchange",
+    effects="database",
+    prefix="exc",
+    lifetime=settings.DEMO_LIFETIME,
+    lease=settings.DEMO_LEASE,
+)
+refund = Action(
+    "orders.refund",
+    effects="external",
+    prefix="rfd",
+    lifetime=settings.DEMO_LIFETIME,
+    lease=settings.DEMO_LEASE,
+)
+reservation = Action(
+    "reservations.reserve",
+    effects="database",
+    prefix="rsv",
+    lifetime=settings.DEMO_LIFETIME,
+    lease=settings.DEMO_LEASE,
+)
+closure = Action(
+    "account.closure",
+    effects="database",
+    prefix="cls",
+    lifetime=settings.DEMO_LIFETIME,
+    lease=settings.DEMO_LEASE,
+)
+
+
+@refund.reconcile
+def refund_outcome(operation: CurrentOperation) -> Performed | NotPerformed:
+    """Ask the gateway, which from now on refuses a refund that it has not made yet."""
+    assert operation.operation_id is not None  # noqa: S101  only agents' operations are unknown
+    happened = refund_that_happened(operation.operation_id)
+    if happened is None:
+        return NotPerformed()
+    return Performed({"refund_id": happened.refund_id}, status=status.HTTP_201_CREATED)
+
+
+@closure.decline
+def only_the_account_holder(
+    operation: CurrentOperation, approval: ApprovalStatement
+) -> Decline | None:
+    """Decline what the User did not approve in person."""
+    if approval.approver == "user":
+        return None
+    return Decline(DECLINED_REASON, declined_alternative(settings.ISSUER), rule="user only")
+
+
+def refused(detail: str) -> Response:
+    """Return the answer of a refund that the gateway refuses."""
+    return Response(
+        {"error": "refund_refused", "detail": detail}, status.HTTP_422_UNPROCESSABLE_ENTITY
+    )
