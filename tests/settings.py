@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from datetime import timedelta
 
-SECRET_KEY = "tests-only"  # noqa: S105  a key for tests
+SECRET_KEY = "tests-only"
 DEBUG = False
 ALLOWED_HOSTS = ["shop.example", "other.example", "testserver", "127.0.0.1"]
 USE_TZ = True
