@@ -57,4 +57,4 @@ def test_an_sqlite_file_is_written_by_one_connection_at_a_time() -> None:
         mode = cursor.execute("PRAGMA journal_mode").fetchone()[0]
 
     assert mode == "wal"
-    assert settings.DATABASES["default"]["OPTIONS"]["transaction_mode"] == "IMMEDIATE"
+    assert connection.settings_dict["OPTIONS"]["transaction_mode"] == "IMMEDIATE"
