@@ -178,7 +178,7 @@ class _TermsEncoder:
             if not isinstance(key, str):
                 _refuse(path, f"keys are strings, and one is {_kind(key)}")
             name = _string(key, f"{path} has a key that")
-            # Members of a string Enum do not hash like their text, so both can be keys of a dict.
+            # A subclass of str can hash as it likes, and then be a key beside its own text.
             if name in members:
                 _refuse(path, f"has the key {name!r} twice")
             members[name] = self.plain(member, f"{path}.{name}", depth + 1)

@@ -1,0 +1,292 @@
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta, timezone
+from decimal import Decimal
+from enum import Enum, IntEnum, StrEnum
+from io import BytesIO
+from uuid import UUID
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from poppy_operations.protocol.canonical import canonical_content
+
+numbers = st.integers() | st.floats() | st.decimals()
+scalars = (
+    st.none()
+    | st.booleans()
+    | numbers
+    | st.text(st.characters(), max_size=6)
+    | st.dates()
+    | st.datetimes()
+    | st.datetimes(timezones=st.timezones())
+    | st.times()
+    | st.timedeltas()
+    | st.uuids()
+    | st.binary(max_size=4)
+)
+contents = st.recursive(
+    scalars,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text(st.characters(), max_size=4) | st.integers(), inner, max_size=3)
+        | st.tuples(inner)
+    ),
+    max_leaves=10,
+)
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=4),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=8,
+)
+
+
+class Colour(StrEnum):
+    RED = "red"
+
+
+class Count(IntEnum):
+    TWO = 2
+
+
+class Mood(Enum):
+    GOOD = "good"
+
+
+class Other(Enum):
+    GOOD = "good"
+
+
+@given(contents)
+def test_all_content_has_an_ascii_text_that_is_json(value: object) -> None:
+    text = canonical_content(value)
+    assert text.isascii()
+    json.loads(text)
+    assert "$unreadable" not in text
+
+
+@given(json_values)
+def test_content_that_came_as_json_again_is_the_same(value: object) -> None:
+    assert canonical_content(json.loads(json.dumps(value, indent=2))) == canonical_content(value)
+
+
+@given(json_values, json_values)
+@example(1, True)
+@example(0, False)
+@example([], {})
+@example({"a": 1}, {"a": "1"})
+@example({"$a": 1}, {"$$a": 1})
+@example({"$number": "nan"}, [])
+def test_content_is_the_same_exactly_when_its_values_are(one: object, other: object) -> None:
+    assert (canonical_content(one) == canonical_content(other)) is (tagged(one) == tagged(other))
+
+
+def tagged(value: object) -> object:
+    """The value with booleans told from numbers, and floats as the decimals that JSON writes."""
+    if isinstance(value, dict):
+        return {key: tagged(member) for key, member in value.items()}
+    if isinstance(value, list):
+        return [tagged(member) for member in value]
+    if isinstance(value, float):
+        return ("number", Decimal(repr(value)) if abs(value) < float("inf") else value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return ("number", Decimal(value))
+    return (type(value), value)
+
+
+@pytest.mark.parametrize(
+    "same",
+    [
+        (1, 1.0, Decimal("1.00"), Decimal("1E0"), Count.TWO - 1),
+        (0, -0.0, 0.0, Decimal("-0.00"), Decimal("0E+7")),
+        (100, 1e2, Decimal("1E+2"), Decimal("100.0")),
+        (0.1, Decimal("0.1"), Decimal("0.10")),
+        (-1200, -1200.0, Decimal("-1.2E3")),
+        (10**5000, Decimal("1E5000")),
+        (-(10**5000) - 1, Decimal(-(10**5000) - 1)),
+        (float("nan"), Decimal("NaN"), Decimal("sNaN")),
+        (float("inf"), Decimal("Infinity")),
+        ("red", Colour.RED),
+        ([1, 2], (1, 2), {1, 2}, frozenset({2, 1})),
+        ({"a": 1, "b": 2}, {"b": 2, "a": 1}),
+        (b"x", bytearray(b"x"), memoryview(b"x")),
+        (
+            datetime(2026, 10, 8, 12, tzinfo=timezone(timedelta(hours=2))),
+            datetime(2026, 10, 8, 10, tzinfo=UTC),
+        ),
+    ],
+)
+def test_what_means_the_same_has_one_text(same: tuple[object, ...]) -> None:
+    assert len({canonical_content(value) for value in same}) == 1
+
+
+def test_what_means_something_else_has_another_text() -> None:
+    different: list[object] = [
+        1,
+        True,
+        "1",
+        [1],
+        {"1": 1},
+        {1: 1},
+        {"$1": 1},
+        {(1,): 1},
+        None,
+        "null",
+        "",
+        0,
+        False,
+        [],
+        {},
+        0.1,
+        0.1 + 2**-55,
+        10,
+        100,
+        -1,
+        float("nan"),
+        float("inf"),
+        float("-inf"),
+        "nan",
+        {"$number": "nan"},
+        date(2026, 1, 1),
+        "2026-01-01",
+        {"$date": "2026-01-01"},
+        datetime(2026, 1, 1),  # noqa: DTZ001
+        datetime(2026, 1, 1, tzinfo=UTC),
+        time(1),
+        timedelta(hours=1),
+        UUID(int=1),
+        str(UUID(int=1)),
+        b"1",
+        Mood.GOOD,
+        Other.GOOD,
+        "good",
+        "\ud800",
+        "\ud801",
+        ["a", "b"],
+        ["b", "a"],
+        [["a"], "b"],
+    ]
+    texts = [canonical_content(value) for value in different]
+    assert len(set(texts)) == len(different)
+
+
+class Fields(dict[str, list[str]]):
+    """Like a form's fields: a member is its last value, and ``lists`` has them all."""
+
+    def __getitem__(self, key: str) -> str:  # type: ignore[override]  # as Django's MultiValueDict
+        return super().__getitem__(key)[-1]
+
+    def items(self) -> list[tuple[str, str]]:  # type: ignore[override]
+        return [(key, self[key]) for key in self]
+
+    def lists(self) -> list[tuple[str, list[str]]]:
+        return list(super().items())
+
+
+def test_all_values_of_a_forms_field_count() -> None:
+    assert canonical_content(Fields(a=["1", "2"])) == '{"a":["1","2"]}'
+
+
+@dataclass(frozen=True)
+class Row:
+    """Like a row of a database whose text is a name that others have too."""
+
+    pk: int | None
+
+    def __str__(self) -> str:
+        return "Jacket"
+
+
+class Rows:
+    """Like a query set: its text shows the beginning only."""
+
+    def __init__(self, *keys: int) -> None:
+        self.keys = keys
+
+    def __iter__(self) -> Iterator[Row]:
+        return (Row(key) for key in self.keys)
+
+    def __str__(self) -> str:
+        return "<Rows: Jacket, ...(remaining elements truncated)...>"
+
+
+@dataclass(frozen=True)
+class Money:
+    amount: str
+
+
+class Broken:
+    def __str__(self) -> str:
+        raise LookupError
+
+
+def test_rows_are_told_apart_by_their_keys() -> None:
+    assert canonical_content(Row(1)) == canonical_content(Row(1))
+    assert canonical_content(Row(1)) != canonical_content(Row(2))
+    assert canonical_content(Rows(1, 2)) == canonical_content(Rows(1, 2))
+    assert canonical_content(Rows(1, 2)) != canonical_content(Rows(1, 3))
+
+
+def test_other_objects_are_their_type_and_their_text() -> None:
+    assert canonical_content(Money("1")) == canonical_content(Money("1"))
+    assert canonical_content(Money("1")) != canonical_content(Money("2"))
+    assert canonical_content(Money("1")) != canonical_content(str(Money("1")))
+
+
+def deep(depth: int) -> object:
+    value: object = 1
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+def inside_itself() -> dict[str, object]:
+    endless: dict[str, object] = {}
+    endless["a"] = [endless, endless]
+    return endless
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        Broken(),
+        {"a": Broken()},
+        Row(None),
+        BytesIO(b"open file"),
+        iter([1]),
+        deep(101),
+        inside_itself(),
+        datetime.min.replace(tzinfo=timezone(timedelta(hours=1))),
+    ],
+)
+def test_what_cannot_be_read_equals_nothing(
+    value: object, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING, logger="poppy_operations"):
+        assert canonical_content(value) != canonical_content(value)
+    assert json.loads(canonical_content(value)).keys() == {"$unreadable"}
+    assert caplog.messages[0].startswith("Content cannot be compared: ")
+
+
+def test_content_a_hundred_deep_is_still_compared() -> None:
+    assert canonical_content(deep(100)) == canonical_content(deep(100))
+
+
+def test_reading_an_iterator_or_a_file_is_left_to_others() -> None:
+    file = BytesIO(b"x")
+    canonical_content(file)
+    assert file.read() == b"x"
+
+
+def test_the_log_does_not_repeat_the_content(caplog: pytest.LogCaptureFixture) -> None:
+    class Secret:
+        def __str__(self) -> str:
+            raise ValueError("4711")
+
+    canonical_content(Secret())
+    assert "4711" not in caplog.text
