@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -112,7 +112,7 @@ class LazyTerms(Mapping[str, Any]):
     def __getitem__(self, key: str) -> Any:
         return self._frozen[key]
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[str]:
         return iter(self._frozen)
 
     def __len__(self) -> int:
@@ -252,7 +252,7 @@ class Registry:
         """The action of that name, or none, as after a deployment that dropped it."""
         return self._actions.get(name)
 
-    def __iter__(self) -> Iterable[DeclaredAction]:  # type: ignore[override]  # an iterator is one
+    def __iter__(self) -> Iterator[DeclaredAction]:
         return iter(list(self._actions.values()))
 
     @property

@@ -11,6 +11,8 @@ from typing import Any
 
 from django.dispatch import Signal
 
+from poppy_operations.models import Operation
+
 logger = logging.getLogger("poppy_operations")
 
 operation_returned = Signal()  # revision
@@ -23,8 +25,6 @@ operation_settled = Signal()  # settlement
 
 def tell(signal: Signal, **named: Any) -> None:
     """Send a signal for something that is committed. Never raises."""
-    from poppy_operations.models import Operation  # noqa: PLC0415  signals load before models
-
     for receiver, outcome in signal.send_robust(Operation, **named):
         if isinstance(outcome, Exception):
             logger.error("A signal receiver failed: %r", receiver, exc_info=outcome)

@@ -1,0 +1,1 @@
+"""The one algorithm behind every door."""

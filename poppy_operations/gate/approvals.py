@@ -1,0 +1,183 @@
+"""The checks of an approval that came, and whether to decline it (6)."""
+
+from __future__ import annotations
+
+import json
+import logging
+
+from poppy_operations.company import get_company
+from poppy_operations.declarations import CurrentOperation, Decline
+from poppy_operations.gate.answers import (
+    Answer,
+    Declined,
+    PlainlyPerformed,
+    Refused,
+    Replay,
+    StillPerforming,
+)
+from poppy_operations.gate.calls import Call
+from poppy_operations.gate.callers import Caller
+from poppy_operations.gate.reading import is_expired, named_revision
+from poppy_operations.lifecycle import approving, performing
+from poppy_operations.lifecycle.durable import using
+from poppy_operations.models import Decline as DeclineRow
+from poppy_operations.models import Operation, Revision
+from poppy_operations.protocol.approval import (
+    ApprovalStatement,
+    MalformedApproval,
+    approval_from_header,
+)
+from poppy_operations.protocol.canonical import freeze
+from poppy_operations.protocol.operation import DeclineStatement
+from poppy_operations.protocol.owner import Owner
+from poppy_operations.declarations import registry
+from django.http import HttpRequest
+from datetime import datetime
+
+logger = logging.getLogger("poppy_operations")
+
+PERFORMING_RETRY_AFTER_S = 2
+UNKNOWN_RETRY_AFTER_S = 60
+INVALID_REQUEST = Refused("invalid_request")
+
+
+def read_approval(header: str | None) -> ApprovalStatement | Refused | None:
+    """The approval in a ``Poppy-Approval`` header; ``None`` where it cannot be parsed (AMB-04)."""
+    if header is None:
+        return None
+    try:
+        statement = approval_from_header(header)
+    except MalformedApproval:
+        return INVALID_REQUEST
+    if statement is not None and statement.dropped:
+        logger.info(
+            "Ill-typed optional members of an approval were dropped: %s",
+            ", ".join(statement.dropped),
+            extra={"operation_id": statement.operation_id},
+        )
+    return statement
+
+
+def still_performing(operation: Operation) -> StillPerforming:
+    """The answer while nobody may say that the action failed (7)."""
+    unknown = operation.outcome_unknown_since is not None
+    wait_s = UNKNOWN_RETRY_AFTER_S if unknown else PERFORMING_RETRY_AFTER_S
+    return StillPerforming(operation.operation_id, wait_s)
+
+
+def challenge(request: HttpRequest, operation_id: str) -> Refused:
+    """The challenge for the account that an operation belongs to (3, AMB-01)."""
+    header = get_company().challenge(request, operation_id)
+    return Refused("sign_in_required", headers={"WWW-Authenticate": header})
+
+
+def checks_1_and_2(
+    call: Call, caller: Caller, statement: ApprovalStatement
+) -> Answer | Revision | None:
+    """Who may approve it, and whether it was performed: before the site validates anything.
+
+    The named revision, or another one of its operation, where both checks pass. ``None`` where
+    check 1 fails: the request is then handled as if it had no approval.
+    """
+    found = named_revision(statement.operation_id, statement.revision, statement.approver)
+    if found is None or caller.owner is None:
+        return None
+    operation = found.operation
+    if (operation.interface, operation.conversation) != (caller.interface, call.conversation):
+        return None
+    if operation.owner != caller.owner:
+        if caller.owner.is_challenged_for(operation.owner):
+            return challenge(call.request, operation.operation_id)
+        return None
+    if performing.is_lapsed(operation, call.now):
+        performing.free(operation, call.now)
+        return checks_1_and_2(call, caller, statement)
+    if operation.state == Operation.State.PERFORMED:
+        return _replay(call, found, statement)
+    if operation.state == Operation.State.PERFORMING:
+        return still_performing(operation)
+    return found
+
+
+def _replay(call: Call, found: Revision, statement: ApprovalStatement) -> Answer:
+    performance = found.operation.performance
+    performed = performance.revision
+    if performed.target_digest not in call.target_digests:
+        return PlainlyPerformed(found.operation.operation_id)
+    differs = statement.revision != performed.revision
+    if differs or performed.raw_digest not in call.raw_digests:
+        logger.info(
+            "An operation's answer was given again to a request that differs from the first one.",
+            extra={"operation_id": found.operation.operation_id, "named": statement.revision},
+        )
+    return Replay(found.operation.operation_id, performance)
+
+
+def is_named(revision: Revision, statement: ApprovalStatement, now: datetime) -> bool:
+    """Check 3, as far as the revision goes: returned for the operation, and not expired."""
+    record = getattr(revision, "record", None)
+    return (
+        revision.revision == statement.revision
+        and not is_expired(revision, now)
+        and (revision.retired_at is None or record is not None)
+    )
+
+
+def declined_before(revision: Revision, statement: ApprovalStatement) -> Declined | None:
+    """The same decline again, whatever the policy says by now (AMB-23)."""
+    if not getattr(revision, "was_declined", False):
+        return None
+    row = DeclineRow.objects.using(using()).get(revision=revision, approver=statement.approver)
+    alternative = None if row.alternative is None else json.loads(row.alternative)
+    return Declined(
+        DeclineStatement(statement.operation_id, statement.revision, row.reason, alternative)
+    )
+
+
+def decline(
+    revision: Revision, statement: ApprovalStatement, *, sid: str, now: datetime
+) -> Declined | bool:
+    """Ask the policies, once the checks have passed.
+
+    ``False``: nobody declines. ``True``: the operation moved on meanwhile; look again.
+    """
+    decision = _decision(revision, statement)
+    if decision is None:
+        return False
+    if not approving.decline(statement, revision, decision, sid=sid, now=now):
+        return True
+    return Declined(
+        DeclineStatement(
+            statement.operation_id, statement.revision, decision.reason, decision.alternative
+        )
+    )
+
+
+def _decision(revision: Revision, statement: ApprovalStatement) -> Decline | None:
+    action = registry.get(revision.operation.action)
+    operation = current_operation(revision, statement)
+    if action is not None:
+        if statement.approver not in action.approvers:
+            return Decline(rule="approvers")
+        if action.decline_hook is not None:
+            decision = action.decline_hook(operation, statement)
+            if decision is not None:
+                return decision
+    return get_company().decline(operation, statement)
+
+
+def current_operation(
+    revision: Revision, statement: ApprovalStatement | None
+) -> CurrentOperation:
+    """What the site's code is handed: the approved terms, which nothing can change."""
+    operation = revision.operation
+    owner: Owner = operation.owner
+    return CurrentOperation(
+        action=operation.action,
+        terms=freeze(revision.terms),
+        summary=revision.summary,
+        operation_id=operation.operation_id,
+        revision=revision.revision,
+        owner=owner,
+        approval=statement,
+    )

@@ -1,0 +1,277 @@
+"""Returning an operation: a known revision where one serves, else a new one (3, 4)."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from poppy_operations.conf import conf
+from poppy_operations.declarations import Each
+from poppy_operations.gate.answers import Answer, ApprovalRequired, Refused, Undeclared
+from poppy_operations.gate.approvals import still_performing
+from poppy_operations.gate.calls import Call, Wanted
+from poppy_operations.gate.callers import Caller
+from poppy_operations.gate.reading import (
+    has_record,
+    is_in_use,
+    is_returnable,
+    live_revisions,
+    seconds,
+)
+from poppy_operations.lifecycle import asking, performing
+from poppy_operations.lifecycle.durable import Busy
+from poppy_operations.models import Operation, Revision
+from poppy_operations.protocol.canonical import digest
+from poppy_operations.protocol.content import canonical_content
+from poppy_operations.protocol.operation import ReturnedOperation
+from poppy_operations.protocol.owner import Owner
+
+logger = logging.getLogger("poppy_operations")
+TRIES = 4
+
+
+@dataclass(frozen=True)
+class Ask:
+    """One ask of one owner. ``named`` is the revision that the answer must not be (6)."""
+
+    call: Call
+    caller: Caller
+    owner: Owner
+    wanted: Wanted
+    named: str = ""
+
+    @property
+    def slot(self) -> str:
+        """Where at most one operation that is not performed stands: what the site calls one action.
+
+        Not keyed, so that a new SECRET_KEY cannot let a second operation stand beside one that is
+        being performed.
+        """
+        terms = self.wanted.terms
+        if terms.same_action is Each:
+            return digest(secrets.token_hex(16))
+        key = self.wanted.content_text if terms.same_action is None else terms.same_action_text
+        interface, action = self.caller.interface, self.call.action.name
+        return digest(
+            canonical_content(
+                [self.owner.digest, interface, self.call.conversation, action, key]
+            )
+        )
+
+    def is_same(self, revision: Revision) -> bool:
+        """Whether a revision describes exactly this request (check 3)."""
+        return (
+            revision.terms_digest == self.wanted.terms.digest
+            and revision.content_digest in self.wanted.content_digests
+            and revision.operation.action == self.call.action.name
+            and revision.operation.interface == self.caller.interface
+        )
+
+
+def ask(asked: Ask, slot: str, rows: Sequence[Revision] | None = None) -> Answer:
+    """Answer with the operation. ``rows`` is the owner's live picture where it was just read.
+
+    Raises ``Busy`` where others were faster too often.
+    """
+    if asked.caller.refusal is not None:
+        return Undeclared(asked.caller.refusal.response)
+    for _ in range(TRIES):
+        if rows is None:
+            rows = live_revisions(asked.owner, asked.call.now, slot)
+        answer = _ask_once(asked, slot, rows)
+        if answer is not None:
+            return answer
+        rows = None
+    message = "Others asked for the same action at the same time, again and again."
+    raise Busy(message)
+
+
+def _ask_once(asked: Ask, slot: str, rows: Sequence[Revision]) -> Answer | None:
+    now = asked.call.now
+    mine = [revision for revision in rows if revision.operation.slot == slot]
+    operation = mine[0].operation if mine else None
+    if operation is not None and operation.state == Operation.State.PERFORMING:
+        if performing.is_lapsed(operation, now):
+            performing.free(operation, now)
+            return None
+        if not asked.caller.on_website:
+            return still_performing(operation)
+    for revision in mine:
+        if asked.is_same(revision) and _serves_again(revision, asked):
+            return returned(revision, asked.caller, differing=_differing(asked, rows))
+    refused = _make_room(asked, rows)
+    if refused is not None:
+        return refused
+    row = _row(asked, slot)
+    revision = (
+        asking.return_operation(row, now)
+        if operation is None
+        else asking.return_revision(row, operation, now)
+    )
+    if revision is None:
+        return None
+    return returned(revision, asked.caller, differing=_differing(asked, rows))
+
+
+def _serves_again(revision: Revision, asked: Ask) -> bool:
+    now = asked.call.now
+    return (
+        is_returnable(revision, now)
+        and revision.expires_at - seconds(now) >= timedelta(seconds=revision.lifetime_s) / 2
+        and revision.revision != asked.named
+        and not is_in_use(revision)
+        and (getattr(revision, "record", None) is None or has_record(revision))
+    )
+
+
+def _make_room(asked: Ask, rows: Sequence[Revision]) -> Refused | None:
+    """Keep an owner's unexpired revisions without approval below the cap.
+
+    A revision whose terms nobody has seen gives way; where all were seen, the ask has to wait.
+    """
+    now = asked.call.now
+    waiting = [
+        revision
+        for revision in rows
+        if is_returnable(revision, now) and getattr(revision, "record", None) is None
+    ]
+    if len(waiting) < conf.open_revisions:
+        return None
+    unseen = [revision for revision in waiting if revision.looked_up_at is None]
+    oldest = min(unseen, key=lambda revision: (revision.returned_at, revision.pk), default=None)
+    if oldest is not None:
+        asking.retire(oldest, now)
+        return None
+    first = min(revision.expires_at for revision in waiting)
+    wait_s = max(1, int((first - seconds(now)).total_seconds()) + 1)
+    return Refused("rate_limited", headers={"Retry-After": str(wait_s)})
+
+
+def _row(asked: Ask, slot: str) -> asking.Asked:
+    call, terms = asked.call, asked.wanted.terms
+    return asking.Asked(
+        action=call.action.name,
+        prefix=call.action.prefix,
+        interface=asked.caller.interface,
+        owner=asked.owner,
+        conversation=call.conversation,
+        slot=slot,
+        terms=terms.text,
+        terms_digest=terms.digest,
+        target_digest=call.target_digests[0],
+        raw_digest=call.raw_digests[0],
+        content_digest=asked.wanted.content_digests[0],
+        content_fields=call.field_digests(),
+        summary=None if terms.summary is None else str(terms.summary),
+        lifetime=call.action.lifetime,
+    )
+
+
+def ask_under_way(
+    call: Call, caller: Caller, in_use: Revision, rows: Sequence[Revision]
+) -> Answer:
+    """Answer a browser whose very request is being performed: a further revision (AMB-13).
+
+    The site is not asked again: what it is doing may already have changed its own answer.
+    """
+    if caller.refusal is not None or caller.owner is None:
+        return still_performing(in_use.operation)
+    operation = in_use.operation
+    for _ in range(TRIES):
+        for revision in rows:
+            if revision.operation_id == operation.pk and _repeats(revision, in_use, call):
+                return returned(revision, caller)
+        further = asking.return_revision(
+            _copy(call, in_use, operation, caller.owner), operation, call.now
+        )
+        if further is not None:
+            return returned(further, caller)
+        rows = live_revisions(caller.owner, call.now)
+        current = [row.operation for row in rows if row.operation_id == operation.pk]
+        if not current:
+            break
+        operation = current[0]
+    return still_performing(in_use.operation)
+
+
+def _repeats(revision: Revision, in_use: Revision, call: Call) -> bool:
+    return (
+        revision.pk != in_use.pk
+        and revision.terms_digest == in_use.terms_digest
+        and revision.content_digest == in_use.content_digest
+        and is_returnable(revision, call.now)
+        and revision.expires_at - seconds(call.now) >= timedelta(seconds=revision.lifetime_s) / 2
+    )
+
+
+def _copy(call: Call, in_use: Revision, operation: Operation, owner: Owner) -> asking.Asked:
+    return asking.Asked(
+        action=operation.action,
+        prefix=call.action.prefix,
+        interface=operation.interface,
+        owner=owner,
+        conversation=operation.conversation,
+        slot=operation.slot or "",
+        terms=in_use.terms,
+        terms_digest=in_use.terms_digest,
+        target_digest=in_use.target_digest,
+        raw_digest=in_use.raw_digest,
+        content_digest=in_use.content_digest,
+        content_fields=call.field_digests(),
+        summary=in_use.summary,
+        lifetime=call.action.lifetime,
+    )
+
+
+def returned(
+    revision: Revision, caller: Caller, *, differing: tuple[str, ...] = ()
+) -> ApprovalRequired:
+    """A stored revision as the answer that asks for its approval."""
+    return ApprovalRequired(
+        operation=as_returned(revision),
+        sid=caller.sid,
+        ref=revision.ref or "",
+        watch=revision.watch or "",
+        under_way=revision.operation.state == Operation.State.PERFORMING,
+        differing=differing,
+    )
+
+
+def as_returned(revision: Revision) -> ReturnedOperation:
+    """The operation as agents see it (3)."""
+    return ReturnedOperation(
+        operation_id=revision.operation.operation_id,
+        revision=revision.revision,
+        terms=revision.terms,
+        expires_at=int(revision.expires_at.timestamp()),
+        summary=revision.summary,
+    )
+
+
+def _differing(asked: Ask, rows: Sequence[Revision]) -> tuple[str, ...]:
+    """The fields by which the request misses an approval of the very same terms.
+
+    Names only: a site that finds its nonce here puts it into ``ignore=``.
+    """
+    for revision in rows:
+        if (
+            has_record(revision)
+            and revision.operation.action == asked.call.action.name
+            and revision.operation.interface == asked.caller.interface
+            and revision.terms_digest == asked.wanted.terms.digest
+        ):
+            fields = asked.call.differing_fields(revision.content_fields)
+            logger.info(
+                "An approval has the same terms and other content: %s",
+                ", ".join(fields),
+                extra={
+                    "operation_id": revision.operation.operation_id,
+                    "action": asked.call.action.name,
+                    "fields": list(fields),
+                },
+            )
+            return fields
+    return ()

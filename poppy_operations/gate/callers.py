@@ -1,0 +1,106 @@
+"""Who asks: the first rule that applies says it (design: "The gate")."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.http import HttpRequest
+
+from poppy_operations.browser.state import browser_of
+from poppy_operations.company import get_company
+from poppy_operations.declarations import Refusal
+from poppy_operations.gate.answers import Refused
+from poppy_operations.gate.calls import Call
+from poppy_operations.models import Operation
+from poppy_operations.protocol.owner import Owner
+from poppy_operations.sessions.refusals import (
+    InsufficientScope,
+    InvalidToken,
+    InvalidVersion,
+    KeysUnavailable,
+    SessionRefused,
+)
+from poppy_operations.sessions.session import Session
+from poppy_operations.sessions.verification import has_session
+
+@dataclass(frozen=True)
+class Caller:
+    """An agent that asks, through one interface.
+
+    ``owner`` is ``None`` where the site does not handle the request as anybody's Session.
+    ``refusal`` is what the site chose for an agent that may not get an operation.
+    """
+
+    interface: str
+    owner: Owner | None
+    sid: str = ""
+    refusal: Refusal | None = None
+
+    @property
+    def on_website(self) -> bool:
+        """Whether approvals are recorded for the request instead of sent with it."""
+        return self.interface == Operation.Interface.WEBSITE
+
+
+class Visitor:
+    """An ordinary visitor: the view is answered as if this app were not there."""
+
+
+INVALID_SESSION = Refused("invalid_session")
+
+
+def who_asks(call: Call) -> Caller | Visitor | Refused:
+    """Say who asks, or refuse. Reads the Session, the browser's join and the agent's status."""
+    request = call.request
+    if has_session(request):
+        return _with_session(call)
+    browser = browser_of(request)
+    if browser.marked:
+        return _browser(call, browser.session)
+    if get_company().is_agent(request) or call.approval_header is not None:
+        return INVALID_SESSION
+    return Visitor()
+
+
+def _with_session(call: Call) -> Caller | Refused:
+    session = verified(call.request)
+    if isinstance(session, Refused):
+        return session
+    company = get_company()
+    account = None if (user := call.user()) is None else company.account_of(user)
+    if account is not None and account != session.account:
+        return INVALID_SESSION
+    refusal = None if session.declared else company.undeclared(call.request, call.action)
+    return Caller(call.interface, session.owner, session.sid, refusal)
+
+
+def _browser(call: Call, session: Session | None) -> Caller:
+    website = Operation.Interface.WEBSITE
+    if session is not None and call.action.website and call.action.has_website_door:
+        refusal = None
+        if not session.declared:
+            refusal = get_company().undeclared(call.request, call.action)
+        return Caller(website, session.owner, session.sid, refusal)
+    return Caller(website, None, refusal=get_company().undeclared(call.request, call.action))
+
+
+def verified(request: HttpRequest) -> Session | Refused:
+    """The verified Session of an agent's request, or the core protocol's error for it."""
+    try:
+        return get_company().session_for(request)
+    except SessionRefused as refused:
+        return refusal_of(refused)
+
+
+def refusal_of(refused: SessionRefused) -> Refused:
+    """The error of the core protocol that a failed verification is answered with."""
+    if isinstance(refused, InvalidToken):
+        header = 'Bearer error="invalid_token"'
+        return Refused("invalid_token", headers={"WWW-Authenticate": header})
+    if isinstance(refused, InvalidVersion):
+        return Refused("invalid_request")
+    if isinstance(refused, InsufficientScope):
+        return Refused("insufficient_scope", {"scope": refused.scope})
+    if isinstance(refused, KeysUnavailable):
+        return Refused("temporarily_unavailable", headers={"Retry-After": str(refused.retry_after)})
+    return INVALID_SESSION

@@ -1,0 +1,97 @@
+"""One call of a gated action, as a door hands it to the gate."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+from django.http import HttpRequest, HttpResponseBase
+from django.utils import timezone
+
+from poppy_operations.declarations import CurrentOperation, DeclaredAction, Terms
+from poppy_operations.gate.content import RequestContent, keyed_digests
+from poppy_operations.models import Operation
+
+SiteTerms = Terms | HttpResponseBase
+
+
+def _no_one() -> Any:
+    return None
+
+
+def _unchanged(response: HttpResponseBase) -> HttpResponseBase:
+    return response
+
+
+@dataclass
+class Call:
+    """What a door knows about one request for a gated action.
+
+    ``allowed``, ``terms`` and ``body`` are the site's own code; each may be a coroutine function.
+    ``render`` makes a response final, inside the run, so that what is stored is what is sent.
+    ``interface`` is the one of the door for requests in a Session; a joined browser's are the
+    website's whatever the door.
+    """
+
+    action: DeclaredAction
+    request: HttpRequest
+    content: Callable[[], RequestContent]
+    terms: Callable[[], Awaitable[SiteTerms] | SiteTerms]
+    body: Callable[[CurrentOperation], Any]
+    allowed: Callable[[], Any] = _no_one
+    user: Callable[[], Any] = _no_one
+    render: Callable[[HttpResponseBase], HttpResponseBase] = _unchanged
+    ignore: Sequence[str] = ()
+    interface: str = Operation.Interface.API
+    conversation: str = ""
+    now: datetime = field(default_factory=timezone.now)
+
+    @cached_property
+    def approval_header(self) -> str | None:
+        """The raw ``Poppy-Approval``, or ``None`` where there is none in any form."""
+        value: str | None = self.request.META.get("HTTP_POPPY_APPROVAL")
+        return value
+
+    @cached_property
+    def _content(self) -> RequestContent:
+        return self.content()
+
+    @cached_property
+    def target_digests(self) -> list[str]:
+        """Digests of action, method, host, route and arguments, one for each key."""
+        return keyed_digests(self._content.target_text)
+
+    @cached_property
+    def raw_digests(self) -> list[str]:
+        """Digests of the whole request by value, one for each key."""
+        return keyed_digests(self._content.raw_text)
+
+    def meaning_text(self, terms: Terms) -> str:
+        """The request by meaning, as canonical text."""
+        return self._content.meaning_text(terms.content, self.ignore)
+
+    def field_digests(self) -> dict[str, str]:
+        """Short digests by field, for naming differences."""
+        return self._content.field_digests()
+
+    def differing_fields(self, stored: str) -> tuple[str, ...]:
+        """Names of the fields that differ from those of a stored revision."""
+        return self._content.differing_fields(stored)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a call asks for, once the site has said its terms."""
+
+    terms: Terms
+    content_digests: list[str]
+    content_text: str
+
+    @classmethod
+    def of(cls, call: Call, terms: Terms) -> Wanted:
+        """Evaluate the terms and the content of a call, once."""
+        text = call.meaning_text(terms)
+        return cls(terms, keyed_digests(text), text)

@@ -1,0 +1,244 @@
+"""What a request asks for, compared by meaning and never by bytes (check 3)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.conf import settings
+from django.core.files.uploadedfile import UploadedFile
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest, QueryDict
+from django.utils.datastructures import MultiValueDict
+from django.utils.encoding import force_bytes
+
+from poppy_operations.protocol.canonical import keyed_digest
+from poppy_operations.protocol.content import canonical_content
+
+CSRF_FIELD = "csrfmiddlewaretoken"
+MOST_FIELDS = 200
+
+
+def keyed_digests(text: str) -> list[str]:
+    """The digest under the current key and under each of its fallbacks.
+
+    Keyed, since contents may hold PINs and passwords that a plain digest would let be guessed.
+    """
+    keys = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
+    return [keyed_digest(text, force_bytes(key)) for key in keys]
+
+
+@dataclass(frozen=True)
+class RequestContent:
+    """One request: its target, and its query and body by value, without what does not matter."""
+
+    target: Mapping[str, Any]
+    query: Mapping[str, Any]
+    body: Any
+    validated_unknown: Any = field(default=None)
+
+    @classmethod
+    def of(
+        cls,
+        request: HttpRequest,
+        *,
+        action: str,
+        data: Any,
+        files: Mapping[str, Any] | None = None,
+        ignore: Sequence[str] = (),
+    ) -> RequestContent:
+        """Read a request. ``data`` is its parsed body: JSON by value, or a form's fields."""
+        return cls(
+            target=_target(request, action),
+            query=_without(_fields(request.GET), ignore),
+            body=_without(_body(data, files), ignore),
+        )
+
+    @property
+    def target_text(self) -> str:
+        """Action, method, host, route and arguments (RFC 9110, 7.1)."""
+        return canonical_content(self.target)
+
+    @property
+    def raw_text(self) -> str:
+        """The whole request by value, known before the site has validated it."""
+        return canonical_content([self.target, self.query, self.body])
+
+    def meaning_text(self, content: Any, ignore: Sequence[str] = ()) -> str:
+        """The whole request by meaning: validated values, and the members they do not cover."""
+        if content is None:
+            return self.raw_text
+        values = _without(_plain(_validated(content)), ignore)
+        return canonical_content([self.target, self.query, values, _unknown(content, self.body)])
+
+    def field_digests(self) -> dict[str, str]:
+        """A short digest for each field, by which a difference can be named, never shown."""
+        named = [(f"query {name}", value) for name, value in self.query.items()]
+        if isinstance(self.body, Mapping):
+            named += [(str(name), value) for name, value in self.body.items()]
+        else:
+            named.append(("body", self.body))
+        named.append(("target", self.target))
+        return {
+            name: keyed_digests(canonical_content(value))[0][:16]
+            for name, value in named[:MOST_FIELDS]
+        }
+
+    def differing_fields(self, stored: str) -> tuple[str, ...]:
+        """The names of the fields whose values are not those of a stored revision."""
+        before: dict[str, str] = json.loads(stored)
+        now = self.field_digests()
+        names = sorted(before.keys() | now.keys())
+        return tuple(name for name in names if before.get(name) != now.get(name))
+
+
+def _target(request: HttpRequest, action: str) -> dict[str, Any]:
+    match = request.resolver_match
+    return {
+        "action": action,
+        "method": request.method,
+        "host": request.get_host(),
+        "route": request.path if match is None else match.route,
+        "arguments": {} if match is None else _plain(_arguments(match.args, match.kwargs)),
+    }
+
+
+def _arguments(args: Iterable[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    return {**{str(number): value for number, value in enumerate(args)}, **kwargs}
+
+
+def _fields(data: MultiValueDict[str, Any]) -> dict[str, Any]:
+    return {name: data.getlist(name) for name in data if name != CSRF_FIELD}
+
+
+def _body(data: Any, files: Mapping[str, Any] | None) -> Any:
+    if isinstance(data, MultiValueDict):
+        fields: dict[str, Any] = {name: _plain(value) for name, value in _fields(data).items()}
+        uploads = files if isinstance(files, MultiValueDict) else MultiValueDict()
+        for name in uploads:
+            fields[name] = [*fields.get(name, []), *map(_file, uploads.getlist(name))]
+        return fields
+    return _plain(data)
+
+
+def _file(upload: UploadedFile) -> dict[str, Any]:
+    contents = hashlib.sha256()
+    upload.seek(0)
+    for chunk in upload.chunks():
+        contents.update(chunk)
+    upload.seek(0)
+    return {
+        "file": upload.name,
+        "type": upload.content_type,
+        "size": upload.size,
+        "digest": contents.hexdigest(),
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Values of forms and serializers as values that have one spelling."""
+    if isinstance(value, UploadedFile):
+        return _file(value)
+    if isinstance(value, Model):
+        return {"model": value._meta.label_lower, "pk": str(value.pk)}
+    if isinstance(value, QuerySet):
+        return sorted((_plain(item) for item in value), key=canonical_content)
+    if isinstance(value, Mapping):
+        return {str(name): _plain(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value
+
+
+def _validated(content: Any) -> Any:
+    for name in ("cleaned_data", "validated_data"):
+        values = getattr(content, name, None)
+        if values is not None:
+            return values
+    message = "Terms(content=…) takes a bound and valid form or serializer."
+    raise TypeError(message)
+
+
+def _unknown(content: Any, raw: Any) -> Any:
+    """The members of the raw content that the form or serializer does not look at.
+
+    They must not ride along under an approval, whatever the view makes of them.
+    """
+    if hasattr(content, "cleaned_data"):
+        if not isinstance(raw, Mapping):
+            return raw
+        return {name: value for name, value in raw.items() if not _is_of_form(content, name)}
+    return _unknown_to(content, raw)
+
+
+def _is_of_form(form: Any, name: str) -> bool:
+    return any(
+        name == bound.html_name
+        or (name.startswith(f"{bound.html_name}_") and not _is_single(bound.field.widget))
+        for bound in form
+    )
+
+
+def _is_single(widget: Any) -> bool:
+    """Whether a widget reads the field of its own name alone."""
+    return not (hasattr(widget, "widgets") or hasattr(widget, "year_field"))
+
+
+def _unknown_to(serializer: Any, raw: Any) -> Any:
+    child = getattr(serializer, "child", None)
+    if hasattr(child, "fields"):
+        items = raw.values() if isinstance(raw, Mapping) else raw
+        return [_unknown_to(child, item) for item in items]
+    fields = getattr(serializer, "fields", None)
+    if fields is None or not isinstance(raw, Mapping):
+        return None
+    unknown: dict[str, Any] = {}
+    for name, value in raw.items():
+        declared = fields.get(name)
+        if declared is None or declared.read_only:
+            unknown[name] = value
+        elif (nested := _unknown_to(declared, value)) is not None:
+            unknown[name] = nested
+    return unknown
+
+
+def _without(values: Any, ignore: Sequence[str]) -> Any:
+    """Leave out what the site says does not matter: names, or paths like ``client.trace``."""
+    for path in ignore:
+        values = _cut(values, path.split("."))
+    return values
+
+
+def _cut(values: Any, path: Sequence[str]) -> Any:
+    if isinstance(values, list):
+        return [_cut(item, path) for item in values]
+    if not isinstance(values, Mapping):
+        return values
+    whole = ".".join(path)
+    if whole in values:
+        return {name: value for name, value in values.items() if name != whole}
+    if path[0] not in values:
+        return values
+    first, rest = path[0], path[1:]
+    kept = {name: value for name, value in values.items() if name != first}
+    return {**kept, first: _cut(values[first], rest)} if rest else kept
+
+
+def parsed_body(request: HttpRequest) -> Any:
+    """The body of a plain Django request: fields of a form, JSON by value, else its bytes' digest.
+
+    The raw body is read only where it is neither a form nor an upload, so that large uploads
+    stay what Django makes of them.
+    """
+    if request.content_type in {"application/x-www-form-urlencoded", "multipart/form-data"}:
+        return request.POST
+    raw = request.body
+    if request.content_type == "application/json" or request.content_type.endswith("+json"):
+        try:
+            return json.loads(raw)
+        except (ValueError, RecursionError):
+            pass
+    return {"bytes": hashlib.sha256(raw).hexdigest()} if raw else QueryDict()

@@ -1,0 +1,197 @@
+"""What an agent gets at the endpoint for a reference, and what the browser's page may see (4, 6)."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.db import DatabaseError
+from django.http import HttpRequest
+
+from poppy_operations.browser.state import browser_of
+from poppy_operations.gate.answers import (
+    ApprovalRequired,
+    Declined,
+    EndpointAnswer,
+    Recorded,
+    Refused,
+    Status,
+)
+from poppy_operations.gate.approvals import (
+    INVALID_REQUEST,
+    challenge,
+    decline,
+    declined_before,
+    is_named,
+    read_approval,
+)
+from poppy_operations.gate.asking import as_returned
+from poppy_operations.gate.callers import verified
+from poppy_operations.gate.reading import (
+    has_record,
+    is_expired,
+    is_returnable,
+    revision_of_operation,
+    revision_of_ref,
+    revision_of_watch,
+)
+from poppy_operations.lifecycle import approving, asking, performing
+from poppy_operations.lifecycle.durable import Busy
+from poppy_operations.models import Operation, Revision
+from poppy_operations.protocol.approval import ApprovalStatement
+from poppy_operations.protocol.ids import is_ref
+from poppy_operations.sessions.session import Session
+
+ROUNDS = 4
+
+
+def at_endpoint(request: HttpRequest, ref: object, now: datetime) -> EndpointAnswer:
+    """Answer the endpoint's request: a look-up, a status, or an approval (4, 6).
+
+    ``ref`` is whatever the body held. Raises ``Busy`` where an approval could not be recorded.
+    """
+    session = verified(request)
+    if isinstance(session, Refused):
+        return session
+    statement = read_approval(request.META.get("HTTP_POPPY_APPROVAL"))
+    if isinstance(statement, Refused):
+        return statement
+    if not is_ref(ref):
+        return INVALID_REQUEST
+    for _ in range(ROUNDS):
+        answer = _for_reference(request, session, ref, statement, now)
+        if answer is not None:
+            return answer
+    message = "An operation moved on again and again while its approval was declined."
+    raise Busy(message)
+
+
+def _for_reference(
+    request: HttpRequest,
+    session: Session,
+    ref: str,
+    statement: ApprovalStatement | None,
+    now: datetime,
+) -> EndpointAnswer | None:
+    approver = "" if statement is None else statement.approver
+    revision = revision_of_ref(ref, approver)
+    if revision is None:
+        return INVALID_REQUEST
+    operation = revision.operation
+    if operation.owner != session.owner:
+        if session.owner.is_challenged_for(operation.owner):
+            return challenge(request, operation.operation_id)
+        return INVALID_REQUEST
+    if performing.is_lapsed(operation, now) and _freed(operation, now):
+        return None
+    if statement is None:
+        return _looked_up(session, revision, now)
+    return _approved(session, revision, statement, now)
+
+
+def _freed(operation: Operation, now: datetime) -> bool:
+    try:
+        return performing.free(operation, now)
+    except Busy:
+        return False  # Answered as if it had not been tried.
+
+
+def _looked_up(session: Session, revision: Revision, now: datetime) -> EndpointAnswer:
+    """The state of an approved operation, else the operation (AMB-10, AMB-11)."""
+    operation = revision.operation
+    if operation.state in {Operation.State.PERFORMING, Operation.State.PERFORMED}:
+        return Status(operation.operation_id, operation.state)
+    if is_expired(revision, now):
+        return INVALID_REQUEST
+    if has_record(revision):
+        return Status(operation.operation_id, "approved")
+    if not is_returnable(revision, now):
+        return INVALID_REQUEST
+    if not session.declared:
+        return Refused("extension_required", {"extension": "operations"})
+    if revision.looked_up_at is None:
+        try:
+            asking.mark_looked_up(revision, now)
+        except DatabaseError:
+            pass  # Answered as if it had not been tried.
+    return ApprovalRequired(as_returned(revision), sid=session.sid)
+
+
+def _approved(
+    session: Session,
+    revision: Revision,
+    statement: ApprovalStatement,
+    now: datetime,
+) -> EndpointAnswer | None:
+    operation = revision.operation
+    if statement.operation_id != operation.operation_id:
+        return _other_than_named(session, revision, statement, now)
+    if operation.state == Operation.State.PERFORMED:
+        return Recorded()  # The first answer again; there is nothing left to record (AMB-12).
+    named: Revision | None = revision
+    if statement.revision != revision.revision:
+        named = revision_of_operation(operation, statement.revision, statement.approver)
+    if named is None or not is_named(named, statement, now) or _is_voided(named):
+        if operation.state == Operation.State.PERFORMING:
+            return Recorded()
+        return _other_than_named(session, revision, statement, now)
+    return _judged(named, statement, session, now)
+
+
+def _judged(
+    named: Revision, statement: ApprovalStatement, session: Session, now: datetime
+) -> EndpointAnswer | None:
+    before = declined_before(named, statement)
+    if before is not None:
+        return before
+    if has_record(named):
+        return Recorded()
+    if getattr(named, "record", None) is not None:
+        # Its one record lost a race against a decline; the browser gets another revision.
+        return INVALID_REQUEST
+    decided = decline(named, statement, sid=session.sid, now=now)
+    if isinstance(decided, Declined):
+        return decided
+    if decided:
+        return None
+    approving.record(statement, named, sid=session.sid, now=now)
+    return Recorded()
+
+
+def _is_voided(revision: Revision) -> bool:
+    record = getattr(revision, "record", None)
+    return record is not None and record.voided_at is not None
+
+
+def _other_than_named(
+    session: Session,
+    revision: Revision,
+    statement: ApprovalStatement,
+    now: datetime,
+) -> EndpointAnswer:
+    """Check 3 failed: as a look-up, but never with the revision that the approval names (6)."""
+    answer = _looked_up(session, revision, now)
+    if isinstance(answer, ApprovalRequired) and answer.operation.revision == statement.revision:
+        return INVALID_REQUEST
+    return answer
+
+
+def watched(request: HttpRequest, watch: str, now: datetime) -> str:
+    """Where the page's operation stands, for the browser's own live join only.
+
+    ``waiting``, ``approved``, ``performing``, ``performed``, or ``unknown`` for everything else.
+    Changes nothing but a lapsed lease.
+    """
+    session = browser_of(request).session
+    revision = None if session is None else revision_of_watch(watch)
+    if session is None or revision is None or revision.operation.owner != session.owner:
+        return "unknown"
+    operation = revision.operation
+    if performing.is_lapsed(operation, now) and _freed(operation, now):
+        operation.state = Operation.State.OPEN
+    if operation.state in {Operation.State.PERFORMING, Operation.State.PERFORMED}:
+        return str(operation.state)
+    if is_expired(revision, now):
+        return "unknown"
+    if has_record(revision):
+        return "approved"
+    return "waiting" if is_returnable(revision, now) else "unknown"

@@ -1,0 +1,110 @@
+"""How the one algorithm runs under sync and async doors.
+
+The gate is written once, as a generator that yields steps. A sync door calls each step; an async
+door runs the steps that touch the database in the request's own thread, each to its end whatever
+happens to the request, and awaits the site's own coroutines in the event loop. So the two differ
+in nothing but waiting.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Generator
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from asgiref.sync import sync_to_async
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One call. ``site`` marks the site's own code, which may be a coroutine function."""
+
+    call: Callable[[], Any]
+    site: bool = False
+
+
+Steps = Generator[Step, Any, T]
+
+
+def database(call: Callable[[], T]) -> Steps[T]:
+    """Run our own code that may touch the database; never interrupted half-way."""
+    result: T = yield Step(call)
+    return result
+
+
+def site(call: Callable[[], Awaitable[T] | T]) -> Steps[T]:
+    """Run the site's own code, sync or async."""
+    result: T = yield Step(call, site=True)
+    return result
+
+
+def run(steps: Steps[T]) -> T:
+    """Run the steps one after the other, as a sync door does."""
+    try:
+        step = next(steps)
+        while True:
+            try:
+                result = step.call()
+            except BaseException as raised:  # noqa: BLE001  handed to the algorithm, which decides
+                step = steps.throw(raised)
+            else:
+                step = steps.send(result)
+    except StopIteration as end:
+        outcome: T = end.value
+        return outcome
+
+
+async def arun(steps: Steps[T]) -> T:
+    """Run the steps under an event loop, as an async door does."""
+    try:
+        step = next(steps)
+        while True:
+            try:
+                result = await _awaited(step)
+            except BaseException as raised:  # noqa: BLE001  as above; cancellation included
+                step = steps.throw(raised)
+            else:
+                step = steps.send(result)
+    except StopIteration as end:
+        outcome: T = end.value
+        return outcome
+
+
+async def _awaited(step: Step) -> Any:
+    if step.site and _is_coroutine_function(step.call):
+        return await step.call()
+    result = await _to_the_end(step.call)
+    if step.site and inspect.isawaitable(result):
+        return await result
+    return result
+
+
+def _is_coroutine_function(call: Callable[[], Any]) -> bool:
+    return inspect.iscoroutinefunction(call)
+
+
+async def _to_the_end(call: Callable[[], T]) -> T:
+    """Run a sync call in the request's thread, to its end even if the request is cancelled.
+
+    A claim that was committed and then forgotten would be an unknown outcome for nothing, so a
+    cancellation is passed on only once the call is over.
+    """
+    task = asyncio.ensure_future(sync_to_async(call, thread_sensitive=True)())
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError as raised:
+            if task.done():
+                break
+            cancelled = raised
+        except BaseException:  # noqa: BLE001  the task's own; raised by result() below
+            break
+    if cancelled is not None:
+        task.exception()
+        raise cancelled
+    return task.result()

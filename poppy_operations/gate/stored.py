@@ -1,0 +1,72 @@
+"""Whether a response says that the action was performed, and what of it is stored."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.db import connections
+from django.http import HttpResponse, HttpResponseBase
+from django.shortcuts import resolve_url
+
+from poppy_operations.conf import conf
+from poppy_operations.lifecycle.durable import using
+from poppy_operations.lifecycle.performing import StoredAnswer
+
+# Of one response or one connection, or a secret of the one who got it (cookies, CSRF tokens).
+NOT_STORED = frozenset(
+    {
+        "cache-control",
+        "connection",
+        "content-length",
+        "date",
+        "expires",
+        "keep-alive",
+        "proxy-authenticate",
+        "server",
+        "set-cookie",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+        "x-csrftoken",
+    }
+)
+HTML = frozenset({"text/html", "application/xhtml+xml"})
+
+
+def says_performed(response: HttpResponseBase) -> bool:
+    """Whether a response means that the action was performed.
+
+    Below 400, not a redirect to the login page, and not from a transaction that something marked
+    for rollback.
+    """
+    if response.status_code >= 400 or connections[using()].needs_rollback:
+        return False
+    location = response.headers.get("Location")
+    return location is None or not _is_login(location)
+
+
+def _is_login(location: str) -> bool:
+    return urlsplit(location).path == urlsplit(str(resolve_url(settings.LOGIN_URL))).path
+
+
+def stored_answer(response: HttpResponseBase, *, with_body: bool) -> StoredAnswer:
+    """What is kept of a response for replays: no cookies, no dates, nothing too large."""
+    headers = [
+        (name, value)
+        for name, value in response.headers.items()
+        if name.lower() not in NOT_STORED
+    ]
+    body = _body(response) if with_body else None
+    return StoredAnswer(response.status_code, headers, body)
+
+
+def _body(response: HttpResponseBase) -> bytes | None:
+    if not isinstance(response, HttpResponse):
+        return None  # A stream or a file: it exists once.
+    content_type = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    if content_type in HTML:
+        return None  # It may carry a CSRF token.
+    content = response.content
+    return content if len(content) <= conf.stored_body_bytes else None

@@ -1,0 +1,114 @@
+"""Recording, declining and voiding approvals (6)."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+
+from django.db import IntegrityError
+
+from poppy_operations.conf import conf
+from poppy_operations.declarations import Decline as DeclineDecision
+from poppy_operations.lifecycle.durable import durably, using
+from poppy_operations.models import Approval, Decline, Operation, Revision
+from poppy_operations.protocol.approval import ApprovalStatement
+from poppy_operations.protocol.ids import new_attempt
+from poppy_operations.signals import approval_declined, approval_recorded, tell
+
+
+def stated(
+    statement: ApprovalStatement, revision: Revision, *, sid: str, now: datetime
+) -> Approval:
+    """The row of an agent's statement, not yet stored."""
+    kept = conf.record_statements
+    return Approval(
+        operation=revision.operation,
+        revision=revision,
+        approver=statement.approver,
+        approved_at=statement.approved_at if kept else None,
+        input_type=(statement.input_type or "") if kept else "",
+        reference=(statement.reference or "") if kept else "",
+        sid=sid,
+        received_at=now,
+    )
+
+
+def record(statement: ApprovalStatement, revision: Revision, *, sid: str, now: datetime) -> None:
+    """Record an approval for a request that is still to come; once for each revision."""
+    approval = stated(statement, revision, sid=sid, now=now)
+    approval.recorded_for = revision
+    try:
+        durably(lambda: approval.save(using=using(), force_insert=True))
+    except IntegrityError:
+        return  # The same approval, sent twice at once: the first one stands.
+    tell(
+        approval_recorded, operation=revision.operation, revision=revision, approval=approval
+    )
+
+
+def decline(
+    statement: ApprovalStatement,
+    revision: Revision,
+    decision: DeclineDecision,
+    *,
+    sid: str,
+    now: datetime,
+) -> bool:
+    """Decline an approval and remember it. False where the operation moved on meanwhile."""
+    operation = revision.operation
+    row = Decline(
+        operation=operation,
+        revision=revision,
+        approver=statement.approver,
+        reason=decision.reason,
+        alternative=None if decision.alternative is None else json.dumps(decision.alternative),
+        rule=decision.rule,
+        sid=sid,
+        declined_at=now,
+    )
+
+    def write() -> bool:
+        moved = (
+            Operation.objects.using(using())
+            .filter(pk=operation.pk, attempt=operation.attempt)
+            .exclude(state=Operation.State.PERFORMED)
+        )
+        # While another revision is performing, the attempt is that run's and stays.
+        if operation.state == Operation.State.OPEN:
+            held = moved.filter(state=Operation.State.OPEN).update(attempt=new_attempt())
+        else:
+            held = moved.update(attempt=operation.attempt)
+        if held:
+            row.save(using=using(), force_insert=True)
+        return bool(held)
+
+    try:
+        declined = durably(write)
+    except IntegrityError:
+        return False
+    if declined:
+        tell(approval_declined, operation=operation, revision=revision, decline=row)
+    return declined
+
+
+def void(approval: Approval, *, by: str, because: str, now: datetime) -> bool:
+    """Void an approval that was not used. False where it is in use or used up (AMB-24)."""
+    operation = approval.operation
+
+    def write() -> bool:
+        held = (
+            Operation.objects.using(using())
+            .filter(pk=operation.pk, state=Operation.State.OPEN)
+            .update(attempt=new_attempt())
+        )
+        if not held:
+            return False
+        voided = (
+            Approval.objects.using(using())
+            .filter(pk=approval.pk, voided_at=None)
+            .update(voided_at=now, voided_by=by, voided_because=because)
+        )
+        Revision.objects.using(using()).filter(pk=approval.revision_id).update(retired_at=now)
+        return bool(voided)
+
+    return durably(write)

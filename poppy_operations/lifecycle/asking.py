@@ -1,0 +1,150 @@
+"""Returning operations: new ones, further revisions, and what gives way to them (3, 4)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from django.db import IntegrityError
+from django.db.models import Exists, OuterRef
+
+from poppy_operations.lifecycle.durable import durably, using
+from poppy_operations.models import Approval, Operation, Revision
+from poppy_operations.protocol.ids import (
+    new_attempt,
+    new_operation_id,
+    new_ref,
+    new_revision,
+    new_watch,
+)
+from poppy_operations.protocol.owner import Owner
+from poppy_operations.signals import operation_returned, tell
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Everything about one ask that its revision keeps."""
+
+    action: str
+    prefix: str
+    interface: str
+    owner: Owner
+    conversation: str
+    slot: str
+    terms: str
+    terms_digest: str
+    target_digest: str
+    raw_digest: str
+    content_digest: str
+    content_fields: Mapping[str, str]
+    summary: str | None
+    lifetime: timedelta
+
+
+def return_operation(asked: Asked, now: datetime) -> Revision | None:
+    """Store a new operation with its first revision; ``None`` where its slot is taken."""
+    seconds = now.replace(microsecond=0)
+
+    def write() -> Revision:
+        operation = Operation.objects.using(using()).create(
+            operation_id=new_operation_id(asked.prefix),
+            action=asked.action,
+            interface=asked.interface,
+            client_id=asked.owner.client_id,
+            user_id=asked.owner.user_id,
+            account=asked.owner.account,
+            owner_digest=asked.owner.digest,
+            conversation=asked.conversation,
+            slot=asked.slot,
+            attempt=new_attempt(),
+            revision_count=1,
+            created_at=seconds,
+        )
+        return _store_revision(asked, operation, number=1, now=seconds)
+
+    return _returned(write)
+
+
+def return_revision(asked: Asked, operation: Operation, now: datetime) -> Revision | None:
+    """Store a further revision of an operation; ``None`` where another came first."""
+    seconds = now.replace(microsecond=0)
+    number = operation.revision_count + 1
+
+    def write() -> Revision | None:
+        counted = (
+            Operation.objects.using(using())
+            .filter(
+                pk=operation.pk,
+                slot=operation.slot,
+                revision_count=operation.revision_count,
+            )
+            .exclude(state=Operation.State.PERFORMED)
+            .update(revision_count=number)
+        )
+        return _store_revision(asked, operation, number, seconds) if counted else None
+
+    return _returned(write)
+
+
+def _returned(write: Callable[[], Revision | None]) -> Revision | None:
+    try:
+        revision = durably(write)
+    except IntegrityError:
+        return None
+    if revision is not None:
+        tell(operation_returned, operation=revision.operation, revision=revision)
+    return revision
+
+
+def _store_revision(asked: Asked, operation: Operation, number: int, now: datetime) -> Revision:
+    on_website = asked.interface == Operation.Interface.WEBSITE
+    expires_at = now + asked.lifetime
+    return Revision.objects.using(using()).create(
+        operation=operation,
+        revision=new_revision(
+            owner=operation.owner_digest,
+            operation_id=operation.operation_id,
+            terms_digest=asked.terms_digest,
+            content_digest=asked.content_digest,
+            expires_at=int(expires_at.timestamp()),
+        ),
+        number=number,
+        ref=new_ref() if on_website else None,
+        watch=new_watch() if on_website else None,
+        terms=asked.terms,
+        terms_digest=asked.terms_digest,
+        target_digest=asked.target_digest,
+        raw_digest=asked.raw_digest,
+        content_digest=asked.content_digest,
+        content_fields=json.dumps(asked.content_fields),
+        summary=asked.summary,
+        returned_at=now,
+        expires_at=expires_at.astimezone(UTC).replace(microsecond=0),
+        lifetime_s=int(asked.lifetime.total_seconds()),
+        # On the website only a look-up at the endpoint shows the terms to the agent.
+        looked_up_at=None if on_website else now,
+    )
+
+
+def mark_looked_up(revision: Revision, now: datetime) -> None:
+    """Note that the agent has seen the terms, so that they do not give way to other asks."""
+    Revision.objects.using(using()).filter(pk=revision.pk, looked_up_at=None).update(
+        looked_up_at=now
+    )
+
+
+def retire(revision: Revision, now: datetime) -> bool:
+    """Let a revision that nobody ever looked up give way. False where somebody just did."""
+
+    def write() -> bool:
+        retired = (
+            Revision.objects.using(using())
+            .filter(pk=revision.pk, looked_up_at=None, retired_at=None)
+            .filter(~Exists(Approval.objects.filter(recorded_for=OuterRef("pk"))))
+            .update(retired_at=now)
+        )
+        return bool(retired)
+
+    return durably(write)

@@ -1,0 +1,93 @@
+"""Commits of their own: what is written here stays, however the request ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import TypeVar
+
+from django.core.exceptions import ImproperlyConfigured
+from django.db import InterfaceError, OperationalError, connections, router, transaction
+
+from poppy_operations.models import Operation
+
+T = TypeVar("T")
+
+
+class Busy(Exception):  # noqa: N818  a state of the database, told as 503
+    """The database could not be reached or did not let us through; nothing was performed."""
+
+
+class OuterTransaction(ImproperlyConfigured):
+    """A gated view runs inside a transaction that could undo the claim."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "A gated view runs inside transaction.atomic(), which could undo the record that it "
+            "was performed. Put the gate outside the transaction. Under ATOMIC_REQUESTS, add "
+            "poppy_operations.middleware.PersonalAgentMiddleware to MIDDLEWARE, and decorate the "
+            "class with @action.gated where a view calls action.run()."
+        )
+
+
+def using() -> str:
+    """The alias that our rows are written to, and read from where a read decides."""
+    return router.db_for_write(Operation)
+
+
+def ensure_autocommit() -> None:
+    """Refuse a connection whose commits nobody makes: a durable block would not commit there."""
+    connection = connections[using()]
+    if not connection.in_atomic_block and not connection.get_autocommit():
+        message = "AUTOCOMMIT is off: nothing would be committed, so nothing is performed."
+        raise Busy(message)
+
+
+def durably(write: Callable[[], T]) -> T:
+    """Run ``write`` in a commit of its own, once more where the database was in the way.
+
+    Raises ``Busy`` where it is still in the way, and ``OuterTransaction`` where an outer
+    transaction could undo the commit.
+    """
+    try:
+        return committed(write)
+    except Busy:
+        return committed(write)
+
+
+def committed(write: Callable[[], T]) -> T:
+    """Run ``write`` in a commit of its own. Raises as ``durably``, at the first failure."""
+    try:
+        ensure_autocommit()
+        with ExitStack() as stack:
+            enter_outermost(stack)
+            return write()
+    except (OperationalError, InterfaceError) as error:
+        raise Busy(str(error)) from error
+
+
+def enter_outermost(stack: ExitStack) -> None:
+    """Enter a transaction that no other can undo; a test's own is the one exception.
+
+    Raises ``OuterTransaction`` inside any other.
+    """
+    try:
+        stack.enter_context(transaction.atomic(using=using(), durable=True))
+    except RuntimeError as error:
+        raise OuterTransaction from error
+
+
+# PostgreSQL: serialization failure, deadlock, lock not available. MariaDB: lock wait time-out,
+# deadlock, record changed since it was read.
+_CONTENTION_STATES = frozenset({"40001", "40P01", "55P03"})
+_CONTENTION_CODES = frozenset({1205, 1213, 1020})
+
+
+def is_contention(error: BaseException) -> bool:
+    """Whether a database error says that others were in the way, and nothing else."""
+    if not isinstance(error, OperationalError):
+        return False
+    if getattr(error.__cause__, "sqlstate", None) in _CONTENTION_STATES:
+        return True
+    code = error.args[0] if error.args else None
+    return code in _CONTENTION_CODES or "database is locked" in str(error)

@@ -1,0 +1,312 @@
+"""At most once: the transitions of an attempt (7).
+
+Each is one conditional UPDATE whose row count decides. ``attempt`` is a random token made by the
+caller; whoever holds another one has lost.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import Enum
+
+from django.db.models import F, Q, QuerySet
+from django.db.models.functions import Least
+
+from poppy_operations.declarations import LONGEST_LEASE
+from poppy_operations.lifecycle.durable import committed, durably, using
+from poppy_operations.models import Approval, Operation, Performance, Settlement
+from poppy_operations.protocol.ids import new_attempt
+from poppy_operations.signals import operation_performed, operation_settled, outcome_unknown, tell
+
+QUEUE_LEASE = timedelta(minutes=15)
+
+
+@dataclass(frozen=True)
+class StoredAnswer:
+    """The answer to give again: status, headers and, where it can be stored, the body."""
+
+    status: int
+    headers: Sequence[tuple[str, str]] = ()
+    body: bytes | None = None
+
+
+class Finish(Enum):
+    """How the end of an attempt met the operation."""
+
+    FINISHED = "finished"
+    LATE = "late"
+    LOST = "lost"
+
+
+def _operations(operation: Operation) -> QuerySet[Operation]:
+    return Operation.objects.using(using()).filter(pk=operation.pk)
+
+
+def _attempt(operation: Operation, attempt: str) -> QuerySet[Operation]:
+    return _operations(operation).filter(state=Operation.State.PERFORMING, attempt=attempt)
+
+
+def begin(
+    operation: Operation,
+    approval: Approval,
+    *,
+    attempt: str,
+    effects: str,
+    lease_s: int,
+    now: datetime,
+    queued: bool = False,
+) -> bool:
+    """Claim the operation for ``attempt``, in a commit of its own. False: another one did.
+
+    ``operation`` is the row that the checks have read: whatever invalidated them since has
+    changed its ``attempt``. An approval that is not stored yet is stored in the same commit.
+    Raises ``Busy``.
+    """
+    length = max(lease_s, operation.lease_s if effects == Operation.Effects.DATABASE else 0)
+    lease = QUEUE_LEASE if queued else timedelta(seconds=length)
+
+    def write() -> bool:
+        claimed = (
+            _operations(operation)
+            .filter(state=Operation.State.OPEN, attempt=operation.attempt)
+            .update(
+                state=Operation.State.PERFORMING,
+                attempt=attempt,
+                approval=approval.pk,
+                effects=effects,
+                lease_s=length,
+                lease_until=now + lease,
+                started_at=None if queued else now,
+                outcome_unknown_since=None,
+            )
+        )
+        if claimed and approval._state.adding:  # noqa: SLF001  Django's documented flag
+            approval.save(using=using(), force_insert=True)
+        return bool(claimed)
+
+    return committed(write)
+
+
+def start(operation: Operation, attempt: str, now: datetime) -> bool:
+    """Start a queued attempt in its worker. False: somebody has started it, or it is over."""
+
+    def write() -> bool:
+        started = (
+            _attempt(operation, attempt)
+            .filter(started_at=None)
+            .update(started_at=now, lease_until=now + timedelta(seconds=operation.lease_s))
+        )
+        return bool(started)
+
+    return committed(write)
+
+
+def hold(operation: Operation, attempt: str) -> bool:
+    """Write first in the transaction of the effects, which on SQLite takes the write lock."""
+    return bool(_attempt(operation, attempt).update(attempt=attempt))
+
+
+def finish(
+    operation: Operation,
+    approval: Approval,
+    answer: StoredAnswer,
+    *,
+    attempt: str,
+    now: datetime,
+    keeps_slot: bool = False,
+) -> bool:
+    """Finish a database attempt, inside the transaction of its effects. False: it was taken over.
+
+    The caller rolls everything back where this is false.
+    """
+    finished = _attempt(operation, attempt).update(**_performed(keeps_slot=keeps_slot))
+    if finished:
+        _store(operation, approval, answer, attempt=attempt, now=now, how=Performance.How.FINISHED)
+    return bool(finished)
+
+
+def finish_external(
+    operation: Operation,
+    approval: Approval,
+    answer: StoredAnswer,
+    *,
+    attempt: str,
+    now: datetime,
+    keeps_slot: bool = False,
+) -> Finish:
+    """Finish an external attempt in a commit of its own; what happened is never rolled back.
+
+    ``LATE``: the attempt had been given up, and the operation is performed all the same.
+    ``LOST``: the operation was performed already. The caller reports both loudly.
+    """
+
+    def write() -> Finish:
+        performed = _performed(keeps_slot=keeps_slot)
+        if _attempt(operation, attempt).update(**performed):
+            how, end = Performance.How.FINISHED, Finish.FINISHED
+        elif (
+            _operations(operation).exclude(state=Operation.State.PERFORMED).update(**performed)
+        ):
+            how, end = Performance.How.LATE, Finish.LATE
+        else:
+            return Finish.LOST
+        _store(operation, approval, answer, attempt=attempt, now=now, how=how)
+        return end
+
+    return durably(write)
+
+
+def _performed(*, keeps_slot: bool) -> dict[str, object]:
+    changes: dict[str, object] = {
+        "state": Operation.State.PERFORMED,
+        "outcome_unknown_since": None,
+        "lease_until": None,
+    }
+    return changes if keeps_slot else {**changes, "slot": None}
+
+
+def _store(
+    operation: Operation,
+    approval: Approval,
+    answer: StoredAnswer,
+    *,
+    attempt: str,
+    now: datetime,
+    how: str,
+) -> Performance:
+    return Performance.objects.using(using()).create(
+        operation=operation,
+        revision_id=approval.revision_id,
+        approval=approval,
+        attempt=attempt,
+        how=how,
+        status=answer.status,
+        headers=json.dumps([list(pair) for pair in answer.headers]),
+        body=answer.body,
+        finished_at=now,
+    )
+
+
+def tell_performed(operation: Operation, *, late: bool = False) -> None:
+    """Tell the receivers of ``operation_performed``, after the commit."""
+    tell(operation_performed, operation=operation, late=late)
+
+
+def release(operation: Operation, attempt: str) -> bool:
+    """Open the operation again after an attempt without effect. False: it is not this attempt's.
+
+    Raises ``Busy``; the lease then ends the attempt.
+    """
+
+    def write() -> bool:
+        released = _attempt(operation, attempt).update(**_open())
+        return bool(released)
+
+    return durably(write)
+
+
+def _open() -> dict[str, object]:
+    return {
+        "state": Operation.State.OPEN,
+        "attempt": new_attempt(),
+        "approval": None,
+        "lease_until": None,
+        "started_at": None,
+        "outcome_unknown_since": None,
+    }
+
+
+def is_lapsed(operation: Operation, now: datetime) -> bool:
+    """Whether an attempt is over by its lease and can do nothing any more."""
+    return (
+        operation.state == Operation.State.PERFORMING
+        and operation.lease_until is not None
+        and operation.lease_until < now
+        and (operation.effects == Operation.Effects.DATABASE or operation.started_at is None)
+    )
+
+
+def free(operation: Operation, now: datetime) -> bool:
+    """Open an operation whose attempt lapsed; the next lease is twice as long.
+
+    Only a database attempt, which can then no longer commit, or one that no worker ever started.
+    """
+    longest = int(LONGEST_LEASE.total_seconds())
+
+    def write() -> bool:
+        freed = (
+            _attempt(operation, operation.attempt)
+            .filter(lease_until__lt=now)
+            .filter(Q(effects=Operation.Effects.DATABASE) | Q(started_at=None))
+            .update(lease_s=Least(F("lease_s") * 2, longest), **_open())
+        )
+        return bool(freed)
+
+    return durably(write)
+
+
+def mark_unknown(operation: Operation, attempt: str, now: datetime) -> bool:
+    """Note that nobody knows whether an external attempt took effect."""
+
+    def write() -> bool:
+        marked = _attempt(operation, attempt).update(outcome_unknown_since=now)
+        return bool(marked)
+
+    marked = durably(write)
+    if marked:
+        tell(outcome_unknown, operation=operation, attempt=attempt)
+    return marked
+
+
+def settle(
+    operation: Operation,
+    answer: StoredAnswer | None,
+    *,
+    how: str,
+    by: str,
+    because: str,
+    now: datetime,
+) -> bool:
+    """End the unknown outcome of the attempt that was examined; ``None``: not performed.
+
+    ``operation`` is the row as it was examined: another attempt since then is not judged by it.
+    False where it no longer is that attempt's to judge. Raises ``ValueError`` for an operation
+    that no attempt was ever begun of.
+    """
+    approval = operation.approval
+    if approval is None:
+        message = f"{operation.operation_id} has no attempt to settle."
+        raise ValueError(message)
+    settlement = Settlement(
+        operation=operation,
+        attempt=operation.attempt,
+        outcome=(
+            Settlement.Outcome.NOT_PERFORMED if answer is None else Settlement.Outcome.PERFORMED
+        ),
+        settled_by=by,
+        because=because,
+        settled_at=now,
+    )
+
+    def write() -> bool:
+        examined = _attempt(operation, operation.attempt).filter(
+            Q(outcome_unknown_since__isnull=False) | Q(lease_until__lt=now)
+        )
+        if answer is None:
+            settled = examined.update(**_open())
+        else:
+            keeps_slot = operation.interface == Operation.Interface.REVIEW
+            settled = examined.update(**_performed(keeps_slot=keeps_slot))
+            if settled:
+                _store(operation, approval, answer, attempt=operation.attempt, now=now, how=how)
+        if settled:
+            settlement.save(using=using(), force_insert=True)
+        return bool(settled)
+
+    settled = durably(write)
+    if settled:
+        tell(operation_settled, operation=operation, settlement=settlement)
+    return settled
