@@ -8,7 +8,7 @@ is told the same.
 from __future__ import annotations
 
 
-class SessionRefused(Exception):  # noqa: N818  named for the state, like its subclasses
+class SessionRefused(Exception):
     """The request is refused before operations are looked at. Base of the others."""
 
 

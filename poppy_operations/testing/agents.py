@@ -22,6 +22,8 @@ from typing import Any, Final
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from jwt.algorithms import get_default_algorithms
 
+from poppy_operations.protocol.structured import poppy_approval
+
 PrivateKey = ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey | rsa.RSAPrivateKey
 
 ABSENT: Final = object()
@@ -200,7 +202,7 @@ class PersonalAgent:
         audience: str,
         access_token: str | None = None,
         declared: bool = True,
-        approval: Mapping[str, object] | None = None,
+        approval: Mapping[str, str | int] | None = None,
         now: datetime | None = None,
         **overrides: Any,
     ) -> dict[str, str]:
@@ -222,21 +224,8 @@ class PersonalAgent:
         if access_token is not None:
             headers["Authorization"] = f"Bearer {access_token}"
         if approval is not None:
-            headers["Poppy-Approval"] = _approval_header(approval)
+            headers["Poppy-Approval"] = poppy_approval(approval)
         return headers
-
-
-def _approval_header(approval: Mapping[str, object]) -> str:
-    """Write an Approval as a Dictionary of Strings and Integers (6)."""
-    return ", ".join(f"{name}={_bare_item(value)}" for name, value in approval.items())
-
-
-def _bare_item(value: object) -> str:
-    if isinstance(value, bool):
-        return f"?{value:d}"
-    if isinstance(value, str):
-        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
-    return str(value)
 
 
 class TokenIssuer:

@@ -1,0 +1,122 @@
+"""Access tokens beside a Session: JWTs of the Company's token issuer (RFC 9068).
+
+Replaceable: a site with other tokens (introspection, its identity provider's library) gives
+``SessionVerifier`` a ``TokenVerifier`` of its own.
+"""
+
+from __future__ import annotations
+
+import threading
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from poppy_operations.conf import conf
+from poppy_operations.sessions.clock import epoch
+from poppy_operations.sessions.jwts import (
+    BadJwt,
+    text_claim,
+    time_claim,
+    unverified_header,
+    verified_claims,
+)
+from poppy_operations.sessions.key_sets import RemoteKeySet
+from poppy_operations.sessions.keys import PublicKey, matching_keys
+from poppy_operations.sessions.refusals import InvalidToken
+
+TYPES: Final = frozenset({"at+jwt", "application/at+jwt"})
+ACCOUNT_LENGTH: Final = 256
+SCOPE_LENGTH: Final = 2000
+
+
+@dataclass(frozen=True)
+class AccessToken:
+    """What a verified access token says; ``expires_at`` in seconds since 1970."""
+
+    account: str
+    client_id: str
+    scope: frozenset[str]
+    expires_at: int
+
+
+class TokenVerifier:
+    """Verifies JWT access tokens against ``POPPY_OPERATIONS["TOKEN_JWKS"]``."""
+
+    def verify(self, token: str, *, now: datetime | None = None) -> AccessToken:
+        """Verify a token and say whose it is.
+
+        Raises:
+            InvalidToken: it is not a valid access token for this Company, or has expired.
+            KeysUnavailable: the issuer's keys cannot be loaded.
+
+        """
+        try:
+            return self.read(self.claims(token, now=epoch(now)))
+        except BadJwt as error:
+            message = f"The access token is refused: {error}"
+            raise InvalidToken(message) from None
+
+    def claims(self, token: str, *, now: int) -> dict[str, object]:
+        """Give the claims of a token by the issuer that is valid now. Raises BadJwt."""
+        header = unverified_header(token)
+        if str(header.get("typ")).lower() not in TYPES:
+            message = "The JWT's type is not that of access tokens."
+            raise BadJwt(message)
+        for key in self.keys(alg=header["alg"], kid=header.get("kid"), now=now):
+            with suppress(BadJwt):
+                claims = verified_claims(token, key)
+                break
+        else:
+            message = "It is not signed by a key of the token issuer."
+            raise BadJwt(message)
+        self.check(claims, now=now)
+        return claims
+
+    def keys(self, *, alg: object, kid: object, now: int) -> tuple[PublicKey, ...]:
+        """Give the issuer's keys for the algorithm and ``kid`` of a token's header.
+
+        Raises:
+            KeysUnavailable: they cannot be loaded.
+
+        """
+        key_set = conf.token_jwks or {}
+        if isinstance(key_set, str):
+            return _remote(key_set).matching(alg=alg, kid=kid, now=now)
+        return matching_keys(key_set, alg=alg, kid=kid)
+
+    def check(self, claims: dict[str, object], *, now: int) -> None:
+        """Check issuer, audience and times. Raises BadJwt."""
+        leeway = int(conf.leeway.total_seconds())
+        audience = claims.get("aud")
+        if claims.get("iss") != conf.token_issuer:
+            message = "It has another issuer."
+        elif conf.token_audience not in (audience if isinstance(audience, list) else [audience]):
+            message = "It is for another audience."
+        elif time_claim(claims, "exp") + leeway <= now:
+            message = "It has expired."
+        elif any(name in claims and time_claim(claims, name) > now + leeway for name in _STARTS):
+            message = "It is not valid yet."
+        else:
+            return
+        raise BadJwt(message)
+
+    def read(self, claims: dict[str, object]) -> AccessToken:
+        """Say whose token it is. Raises BadJwt."""
+        scope = text_claim(claims, "scope", longest=SCOPE_LENGTH) if claims.get("scope") else ""
+        return AccessToken(
+            account=text_claim(claims, "sub", longest=ACCOUNT_LENGTH),
+            client_id=text_claim(claims, "client_id"),
+            scope=frozenset(scope.split()),
+            expires_at=time_claim(claims, "exp"),
+        )
+
+
+_STARTS: Final = ("iat", "nbf")
+_remotes: dict[str, RemoteKeySet] = {}
+_remotes_lock = threading.Lock()
+
+
+def _remote(url: str) -> RemoteKeySet:
+    with _remotes_lock:
+        return _remotes.setdefault(url, RemoteKeySet(url))
