@@ -97,7 +97,6 @@ def test_revisions_are_ids_that_begin_with_their_expiry() -> None:
     assert all(is_id(revision()) for _ in range(1000))
 
 
-@pytest.mark.requirement("OPS-3-09")
 def test_another_expiry_is_another_revision() -> None:
     assert revision(expires_at=1).split("-")[0] != revision(expires_at=2).split("-")[0]
 

@@ -105,7 +105,7 @@ def test_a_field_with_the_extension_and_its_version_declares_it(value: str) -> N
     assert declares_operations(value)
 
 
-@pytest.mark.requirement("OPS-2-08", "OPS-2-17")
+@pytest.mark.requirement("OPS-2-08")
 @pytest.mark.parametrize(
     "value",
     [
@@ -173,7 +173,6 @@ def test_what_is_no_reference_is_not_sent(sid: str, ref: str) -> None:
         poppy_operation(sid, ref)
 
 
-@pytest.mark.requirement("OPS-6-16")
 @pytest.mark.parametrize("value", [examples.USER_APPROVAL, examples.AGENT_APPROVAL])
 def test_the_approvals_of_the_text_are_written_as_in_the_text(value: str) -> None:
     statement = approval_from_header(value)
