@@ -1,0 +1,81 @@
+# Works with Python 3.11 or newer and make alone; `make` names the targets.
+
+PORT ?= 8000
+export PORT
+VENV ?= .venv
+PYTEST_ARGS ?=
+# The first interpreter that is new enough and can make virtual environments.
+PYTHON ?= $(shell for candidate in python3 python3.14 python3.13 python3.12 python3.11 python; do \
+	"$$candidate" -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' \
+	2>/dev/null && { echo "$$candidate"; break; }; done)
+
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check lint format types imports migrations conformance clean \
+	conformance-check
+
+help: ## name the targets
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 26
+
+demo: $(VENV)/.demo ## serve the demo shop on 127.0.0.1, PORT=8000
+	@$(BIN)/python manage.py migrate --verbosity 0
+	@$(BIN)/python manage.py demo_seed
+	@exec $(BIN)/python manage.py demo_serve
+
+test: $(VENV)/.test ## run the tests, but for those that need servers or a browser
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 -m "not servers and not browser" $(PYTEST_ARGS)
+
+check: lint types imports migrations conformance-check ## everything that is not a test
+
+lint: $(VENV)/.lint ## look at style and format
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+format: $(VENV)/.lint ## mend style and format
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+types: $(VENV)/.lint ## check the types
+	$(BIN)/mypy
+
+imports: $(VENV)/.lint ## check that imports go down the layers
+	$(BIN)/lint-imports
+
+migrations: $(VENV)/.test ## check that no migration is missing
+	$(BIN)/python -m django makemigrations --check --dry-run --settings tests.settings poppy_operations
+	$(BIN)/python manage.py makemigrations --check --dry-run
+
+conformance: $(VENV)/.test ## bring the list of what is shown up to date, and its page
+	$(BIN)/python -m tests.conformance
+
+conformance-check: $(VENV)/.test ## check that list and page are up to date
+	$(BIN)/python -m tests.conformance --check
+
+clean: ## remove what the targets made, the demo's data included
+	rm -rf $(VENV) var build dist .coverage* .mypy_cache .pytest_cache .ruff_cache \
+		.hypothesis .import_linter_cache
+
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { \
+		echo "No Python 3.11 or newer that can make virtual environments was found."; \
+		echo "Install one, or name it: make PYTHON=/path/to/python3"; exit 1; }
+	"$(PYTHON)" -m venv $(VENV)
+
+# Dependency groups need pip 25.1.
+$(VENV)/.pip: | $(BIN)/python
+	$(PIP) install 'pip>=25.1'
+	@touch $@
+
+$(VENV)/.demo: pyproject.toml $(VENV)/.pip
+	$(PIP) install --editable '.[demo]'
+	@touch $@
+
+$(VENV)/.test: pyproject.toml $(VENV)/.pip
+	$(PIP) install --editable '.[demo]' --group test
+	@touch $@
+
+$(VENV)/.lint: pyproject.toml $(VENV)/.test
+	$(PIP) install --group lint
+	@touch $@
