@@ -40,17 +40,28 @@ def delay() -> serializers.IntegerField:
     return serializers.IntegerField(default=0, min_value=0, max_value=LONGEST_DELAY_MS)
 
 
+class Known(serializers.SlugRelatedField[Any]):
+    """Something that the shop knows by its name."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        if not isinstance(data, str):
+            self.fail("invalid")
+        if "\0" in data:  # which PostgreSQL cannot even look for
+            self.fail("does_not_exist", slug_name=self.slug_field, value="")
+        return super().to_internal_value(data)
+
+
 class ExchangeRequest(serializers.Serializer[Any]):
     """What an exchange is asked for with; ``context["order"]`` is the order."""
 
-    item_id = serializers.SlugRelatedField("item_id", queryset=OrderItem.objects.none())
-    replacement_sku = serializers.SlugRelatedField("sku", queryset=Product.objects.all())
+    item_id = Known("item_id", queryset=OrderItem.objects.none())
+    replacement_sku = Known("sku", queryset=Product.objects.all())
     delay_ms = delay()
 
     def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
         fields = super().get_fields()
         items = self.context["order"].items.select_related("order", "product")
-        fields["item_id"] = serializers.SlugRelatedField("item_id", queryset=items)
+        fields["item_id"] = Known("item_id", queryset=items)
         return fields
 
 
@@ -66,7 +77,7 @@ class RefundRequest(serializers.Serializer[Any]):
 class ReservationRequest(serializers.Serializer[Any]):
     """What a reservation is asked for with."""
 
-    sku = serializers.SlugRelatedField("sku", queryset=Product.objects.all())
+    sku = Known("sku", queryset=Product.objects.all())
     quantity = serializers.IntegerField(min_value=QUANTITIES[0], max_value=QUANTITIES[1])
 
 

@@ -1,0 +1,138 @@
+"""A server of the tour's own: a port, a database and books that are gone afterwards."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Self
+
+from example_project.tour.narration import Surprise
+
+PROJECT = Path(__file__).resolve().parent.parent.parent
+START_S = 60
+COMMAND_S = 120
+LOOK_AGAIN_S = 0.05
+LAST_LINES = 20
+
+
+def free_port() -> int:
+    """Return a port of 127.0.0.1 that nobody listens on."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+        return port
+
+
+class Server:
+    """The shop under uvicorn, seeded, with everything it keeps in a temporary folder."""
+
+    def __init__(self) -> None:
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._folder = tempfile.TemporaryDirectory(prefix="stormline-tour-")
+        self.folder = Path(self._folder.name)
+        ours = {"PORT": str(self.port), "POPPY_DEMO_VAR": str(self.folder), "DJANGO_DEBUG": "1"}
+        unset = {"DATABASE_URL", "POPPY_ISSUER", "POPPY_DEMO_LIFETIME", "CELERY_BROKER_URL"}
+        kept = {name: value for name, value in os.environ.items() if name not in unset}
+        self._environment = {
+            **kept,
+            **ours,
+            "DJANGO_SETTINGS_MODULE": "example_project.settings",
+            "PYTHONUNBUFFERED": "1",
+        }
+        self._process: subprocess.Popen[bytes] | None = None
+        self._log: IO[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        try:
+            self.command("migrate", "--no-input", "--verbosity", "0")
+            self.command("demo_seed")
+            self._start()
+        except BaseException:
+            self._stop()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stop()
+
+    def command(self, *arguments: str) -> str:
+        """Run a command of ``manage.py`` beside the server and return what it prints.
+
+        Raises:
+            Surprise: the command failed.
+
+        """
+        done = subprocess.run(  # noqa: S603  our own interpreter, script and arguments
+            [sys.executable, str(PROJECT / "manage.py"), *arguments],
+            cwd=PROJECT,
+            env=self._environment,
+            capture_output=True,
+            text=True,
+            timeout=COMMAND_S,
+            check=False,
+        )
+        if done.returncode != 0:
+            last = done.stderr.strip().splitlines()[-LAST_LINES:]
+            message = f"manage.py {' '.join(arguments)} failed:\n" + "\n".join(last)
+            raise Surprise(message)
+        return done.stdout
+
+    def last_words(self) -> str:
+        """Return the end of the server's log."""
+        log = self.folder / "server.log"
+        if not log.exists():
+            return ""
+        return "\n".join(log.read_text(errors="replace").splitlines()[-LAST_LINES:])
+
+    def _start(self) -> None:
+        self._log = (self.folder / "server.log").open("wb")
+        self._process = subprocess.Popen(  # noqa: S603  our own interpreter and arguments
+            [
+                sys.executable,
+                "-m",
+                "uvicorn",
+                "example_project.asgi:application",
+                "--host=127.0.0.1",
+                f"--port={self.port}",
+                "--log-level=warning",
+            ],
+            cwd=PROJECT,
+            env=self._environment,
+            stdout=self._log,
+            stderr=subprocess.STDOUT,
+        )
+        deadline = time.monotonic() + START_S
+        while not self._answers():
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                message = f"The server did not start:\n{self.last_words()}"
+                raise Surprise(message)
+            time.sleep(LOOK_AGAIN_S)
+
+    def _answers(self) -> bool:
+        with socket.socket() as probe:
+            probe.settimeout(1)
+            return probe.connect_ex(("127.0.0.1", self.port)) == 0
+
+    def _stop(self) -> None:
+        if self._process is not None:
+            self._process.terminate()
+            try:
+                self._process.wait(10)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+        if self._log is not None:
+            self._log.close()
+        self._folder.cleanup()
