@@ -99,6 +99,18 @@ class CurrentOperation:
         return cls(action, LazyTerms(terms), None if terms.summary is None else str(terms.summary))
 
 
+def operation_of(request: Any) -> CurrentOperation:
+    """The operation of a gated request, typed, for Django and Django REST framework requests.
+
+    Raises ``RuntimeError`` outside a gated view.
+    """
+    operation = getattr(request, "operation", None)
+    if not isinstance(operation, CurrentOperation):
+        message = "operation_of() is called in a view that an action's door decorates."
+        raise RuntimeError(message)
+    return operation
+
+
 class LazyTerms(Mapping[str, Any]):
     """Terms that are made canonical when they are first read, since most visitors never do."""
 

@@ -2,4 +2,93 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from functools import partial
+from typing import Any
+
+import pytest
+from django.contrib.auth import get_user_model
+
+from poppy_operations.sessions.agents import add_agent
+from poppy_operations.testing.agents import PersonalAgent, TokenIssuer
+from tests.agents import SessionOf
+from tests.shop.models import Effect, Item
+from tests.shop.operations import Behaviour, behaviour
+
 pytest_plugins = ("tests.conformance.plugin",)
+
+ISSUER = TokenIssuer()
+AGENT = PersonalAgent()
+OTHER_AGENT = PersonalAgent("https://other-agent.example/client")
+
+
+@pytest.fixture
+def site() -> Iterator[Behaviour]:
+    """How the test site behaves."""
+    behaviour.reset()
+    yield behaviour
+    behaviour.reset()
+
+
+@pytest.fixture
+def issuer(settings: Any) -> TokenIssuer:
+    """The authorization server that the Company trusts."""
+    settings.POPPY_OPERATIONS = {**settings.POPPY_OPERATIONS, "TOKEN_JWKS": ISSUER.jwks}
+    return ISSUER
+
+
+@pytest.fixture
+def agent(db: None) -> PersonalAgent:
+    """A Personal Agent on the allow-list."""
+    add_agent(AGENT.client_id, jwks=AGENT.jwks, name="Agent")
+    return AGENT
+
+
+@pytest.fixture
+def other_agent(db: None) -> PersonalAgent:
+    """Another Personal Agent on the allow-list."""
+    add_agent(OTHER_AGENT.client_id, jwks=OTHER_AGENT.jwks, name="Other")
+    return OTHER_AGENT
+
+
+@pytest.fixture
+def alice(db: None) -> Any:
+    """A customer."""
+    return get_user_model().objects.create_user("alice", password="alice")
+
+
+@pytest.fixture
+def bob(db: None) -> Any:
+    """Another customer."""
+    return get_user_model().objects.create_user("bob", password="bob")
+
+
+@pytest.fixture
+def jacket(db: None, site: Behaviour) -> Item:
+    """Something to buy."""
+    return Item.objects.create(sku="jacket", price=Decimal("70.00"))
+
+
+@pytest.fixture
+def session_of(agent: PersonalAgent, issuer: TokenIssuer) -> Callable[..., SessionOf]:
+    """Make Sessions of the agent."""
+    return partial(SessionOf, agent, issuer)
+
+
+@pytest.fixture
+def signed_out(session_of: Callable[..., SessionOf]) -> SessionOf:
+    """A Session that is not signed in."""
+    return session_of()
+
+
+@pytest.fixture
+def signed_in(session_of: Callable[..., SessionOf], alice: Any) -> SessionOf:
+    """A Session signed in to alice's account."""
+    return session_of(account=str(alice.pk))
+
+
+@pytest.fixture
+def effects(db: None) -> Callable[[], list[str]]:
+    """What really happened so far."""
+    return lambda: [str(effect) for effect in Effect.objects.order_by("pk")]

@@ -84,6 +84,11 @@ def _browser(call: Call, session: Session | None) -> Caller:
     return Caller(website, None, refusal=get_company().undeclared(call.request, call.action))
 
 
+def is_the_websites(request: HttpRequest) -> bool:
+    """Whether a request is answered in the website's form: a page, a redirect, a reference."""
+    return not has_session(request) and browser_of(request).marked
+
+
 def verified(request: HttpRequest) -> Session | Refused:
     """The verified Session of an agent's request, or the core protocol's error for it."""
     try:

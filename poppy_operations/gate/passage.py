@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
+from typing import TypeVar
 
 from poppy_operations.browser.atomic import switched_off_aliases
-from poppy_operations.declarations import CurrentOperation, Terms
+from poppy_operations.declarations import CurrentOperation, DeclaredAction, Terms
 from poppy_operations.gate.answers import Answer, Refused, SiteAnswer, StillPerforming, Undeclared
 from poppy_operations.gate.approvals import (
     checks_1_and_2,
@@ -36,6 +38,7 @@ from poppy_operations.protocol.approval import ApprovalStatement
 
 logger = logging.getLogger("poppy_operations")
 
+T = TypeVar("T")
 ROUNDS = 4
 BUSY = Refused("temporarily_unavailable", headers={"Retry-After": "1"})
 
@@ -50,15 +53,10 @@ def passage(call: Call) -> Steps[Answer]:
             return (yield from _transacted(call, _ungated(call)))
         return (yield from _agent(call, caller))
     except Busy:
-        logger.warning(
-            "The database was in the way; nothing was performed.",
-            exc_info=True,
-            extra={"action": call.action.name},
-        )
-        return BUSY
+        return _busy(call)
 
 
-def _transacted(call: Call, steps: Steps[Answer]) -> Steps[Answer]:
+def _transacted(call: Call, steps: Steps[T]) -> Steps[T]:
     return (yield from in_transactions(switched_off_aliases(call.request), steps))
 
 
@@ -81,40 +79,120 @@ def _run_ungated(call: Call, terms: Terms) -> Steps[Answer]:
 
 @dataclass
 class _Visit:
-    """What one agent's request has shown so far."""
+    """What one agent's request has shown so far. ``looked``: checks 1 and 2 were just made."""
 
     call: Call
     caller: Caller
-    header: bool
-    statement: ApprovalStatement | None
+    header: bool = False
+    statement: ApprovalStatement | None = None
     named: Revision | None = None
     rows: Sequence[Revision] | None = None
     terms: Terms | None = None
+    looked: bool = False
+
+
+@dataclass(frozen=True)
+class Entered:
+    """What the request of a gated handler has shown before the site validates it."""
+
+    action: DeclaredAction
+    caller: Caller | Visitor
+    now: datetime
+    rows: Sequence[Revision] | None = None
+
+    def go_on(self, call: Call) -> Steps[Answer]:
+        """Take the rest of the request through the gate, from validation on."""
+        if isinstance(self.caller, Visitor):
+            return (yield from _ungated(call))
+        visit = _Visit(call, self.caller, rows=self.rows, looked=True)
+        try:
+            return (yield from _rounds(visit))
+        except Busy:
+            return _busy(call)
+
+
+def entrance(call: Call, remember: Callable[[Entered], None]) -> Steps[Answer]:
+    """Take a gated handler's request up to the handler, which is the call's ``body``.
+
+    Who asks, ``allowed`` and checks 1 and 2 come before the handler validates anything. What was
+    found is remembered for ``run``, which the handler calls. Serves browsers only.
+    """
+    try:
+        caller = yield from database(partial(who_asks, call))
+        if isinstance(caller, Refused):
+            return caller
+        if isinstance(caller, Visitor):
+            remember(Entered(call.action, caller, call.now))
+            return (yield from _transacted(call, _handled(call)))
+        if not caller.on_website:
+            logger.error(
+                "action.run() serves browsers; a Session's requests take @action.api.",
+                extra={"action": call.action.name},
+            )
+            return Refused("invalid_request")
+        denied = yield from _transacted(call, site(call.allowed))
+        if denied is not None:
+            return SiteAnswer(denied)
+        visit = _Visit(call, caller)
+        early = yield from database(partial(_performed_or_performing, visit))
+        if early is not None:
+            return early
+        remember(Entered(call.action, caller, call.now, visit.rows))
+        response = yield from site(partial(call.body, _nothing_yet(call)))
+        return SiteAnswer(response)
+    except Busy:
+        return _busy(call)
+
+
+def _handled(call: Call) -> Steps[Answer]:
+    denied = yield from site(call.allowed)
+    if denied is not None:
+        return SiteAnswer(denied)
+    response = yield from site(partial(call.body, _nothing_yet(call)))
+    return SiteAnswer(response)
+
+
+def _nothing_yet(call: Call) -> CurrentOperation:
+    return CurrentOperation(call.action.name, {})
+
+
+def _busy(call: Call) -> Refused:
+    logger.warning(
+        "The database was in the way; nothing was performed.",
+        exc_info=True,
+        extra={"action": call.action.name},
+    )
+    return BUSY
 
 
 def _agent(call: Call, caller: Caller) -> Steps[Answer]:
-    denied = yield from in_transactions(switched_off_aliases(call.request), site(call.allowed))
+    denied = yield from _transacted(call, site(call.allowed))
     if denied is not None:
         return SiteAnswer(denied)
     header = None if caller.on_website else call.approval_header
     statement = read_approval(header)
     if isinstance(statement, Refused):
         return statement
-    visit = _Visit(call, caller, header is not None, statement)
+    return (yield from _rounds(_Visit(call, caller, header is not None, statement)))
+
+
+def _rounds(visit: _Visit) -> Steps[Answer]:
     for _ in range(ROUNDS):
         outcome = yield from _round(visit)
         if not isinstance(outcome, Lost):
             return outcome
+        visit.looked = False
     message = "The claim was lost again and again."
     raise Busy(message)
 
 
 def _round(visit: _Visit) -> Steps[Answer | Lost]:
-    early = yield from database(partial(_performed_or_performing, visit))
-    if early is not None:
-        return early
+    if not visit.looked:
+        early = yield from database(partial(_performed_or_performing, visit))
+        if early is not None:
+            return early
     if visit.terms is None:
-        terms = yield from _validated(visit.call)
+        terms = yield from _transacted(visit.call, site(visit.call.terms))
         if not isinstance(terms, Terms):
             return SiteAnswer(terms)
         visit.terms = terms
@@ -131,12 +209,6 @@ def _round(visit: _Visit) -> Steps[Answer | Lost]:
     if outcome is not None:
         return outcome
     return (yield from database(partial(_asked, visit, wanted)))
-
-
-def _validated(call: Call) -> Steps[Terms | object]:
-    return (
-        yield from in_transactions(switched_off_aliases(call.request), site(call.terms))
-    )
 
 
 def _performed_or_performing(visit: _Visit) -> Answer | None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from django.core.signals import got_request_exception
 from django.db import (
@@ -34,6 +34,7 @@ from poppy_operations.models import Approval, Operation, Revision
 from poppy_operations.protocol.approval import ApprovalStatement
 from poppy_operations.protocol.ids import new_attempt
 
+T = TypeVar("T")
 logger = logging.getLogger("poppy_operations")
 
 
@@ -200,11 +201,18 @@ def _attempted(run: Run) -> Steps[Ended | OtherTerms]:
         return OtherTerms(terms)
     try:
         response = yield from site(partial(run.call.body, run.current))
-        response = yield from site(partial(run.call.render, response))
+        response = yield from _rendered(run, response)
     except NotPerformed as said:
         return Ended(_of(said), performed=False)
     performed = yield from database(partial(says_performed, response))
     return Ended(response, performed=performed)
+
+
+def _rendered(run: Run, response: HttpResponseBase) -> Steps[HttpResponseBase]:
+    """Make an answer final where its body is stored; the website's stay as lazy as Django's."""
+    if run.caller.on_website:
+        return response
+    return (yield from site(partial(run.call.render, response)))
 
 
 def _of(said: NotPerformed) -> HttpResponseBase:
@@ -336,7 +344,7 @@ def _external_end(run: Run, response: HttpResponseBase) -> Steps[Outcome]:
         yield from database(partial(_unknown, run, None))
         return (yield from database(partial(_of_the_other, run)))
     try:
-        response = yield from site(partial(run.call.render, response))
+        response = yield from _rendered(run, response)
         stored = yield from database(partial(run.answer, response))
         answer: Answer = SiteAnswer(response)
     except Exception as raised:  # noqa: BLE001  after the effect no fault may read as a failure
@@ -381,7 +389,7 @@ def _unknown(run: Run, raised: BaseException | None) -> None:
 # Outside a claim.
 
 
-def in_transactions(aliases: Sequence[str], inner: Steps[Any]) -> Steps[Any]:
+def in_transactions(aliases: Sequence[str], inner: Steps[T]) -> Steps[T]:
     """Run the site's steps in the transactions that Django would have opened."""
     if not aliases:
         return (yield from inner)

@@ -1,0 +1,99 @@
+"""``Action``: one kind of action, with a door for each interface."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from django.http import HttpRequest, HttpResponseBase
+
+from poppy_operations.declarations import CurrentOperation, DeclaredAction, Terms
+from poppy_operations.gate.steps import arun, run
+from poppy_operations.views.door import GATED_METHODS
+from poppy_operations.views.website import gated_door, run_door, view_door
+
+F = TypeVar("F", bound=Callable[..., HttpResponseBase | Awaitable[HttpResponseBase]])
+C = TypeVar("C", bound=type)
+
+SiteTerms = Terms | HttpResponseBase
+TermsFor = Callable[..., SiteTerms | Awaitable[SiteTerms]]
+Allowed = Callable[..., HttpResponseBase | Awaitable[HttpResponseBase | None] | None]
+
+
+@dataclass(eq=False)
+class Action(DeclaredAction):
+    """One kind of action that needs approval, shared by all its doors (1, 3).
+
+    Declare it once, at import, and decorate the views that perform it. The arguments are those of
+    ``DeclaredAction``.
+    """
+
+    def view(
+        self,
+        *,
+        terms: TermsFor,
+        allowed: Allowed | None = None,
+        methods: Sequence[str] = GATED_METHODS,
+        ignore: Sequence[str] = (),
+    ) -> Callable[[F], F]:
+        """Put a view function, or a handler of a class, behind the gate; sync or async.
+
+        ``terms(request, **kwargs)`` validates the request and gives ``Terms``, or the site's own
+        answer, such as a form with its errors; it runs for everybody and has no effect.
+        ``allowed(request, **kwargs)`` is an object-level right, asked of everybody before anything
+        else and before every replay: it returns ``None``, or a refusal, or raises. ``methods`` are
+        the HTTP methods behind the gate. ``ignore`` names form fields, JSON paths and query
+        parameters that do not matter when two requests are compared. The view finds the terms at
+        ``operation_of(request).terms``.
+        """
+
+        def decorate(view: F) -> F:
+            return view_door(
+                self, view, terms=terms, allowed=allowed, methods=methods, ignore=ignore
+            )
+
+        return decorate
+
+    def gated(
+        self,
+        target: C | None = None,
+        /,
+        *,
+        allowed: Allowed | None = None,
+        methods: Sequence[str] = GATED_METHODS,
+        ignore: Sequence[str] = (),
+    ) -> Any:
+        """Prepare the handlers of a class in which a method calls ``run`` or ``arun``."""
+
+        def decorate(view: C) -> C:
+            return gated_door(self, view, allowed=allowed, methods=methods, ignore=ignore)
+
+        return decorate if target is None else decorate(target)
+
+    def run(
+        self,
+        request: HttpRequest,
+        terms: Callable[[], SiteTerms],
+        body: Callable[[CurrentOperation], HttpResponseBase],
+        *,
+        ignore: Sequence[str] = (),
+    ) -> HttpResponseBase:
+        """Take a browser's request through the gate inside a view; the answer is the answer.
+
+        ``body(operation)`` is all of the action, and its response is what is returned. ``terms()``
+        is called again inside the transaction. Raises ``RuntimeError`` outside a class that
+        ``gated`` of this action decorates.
+        """
+        return run(run_door(self, request, terms, body, ignore))
+
+    async def arun(
+        self,
+        request: HttpRequest,
+        terms: Callable[[], SiteTerms | Awaitable[SiteTerms]],
+        body: Callable[[CurrentOperation], Awaitable[HttpResponseBase] | HttpResponseBase],
+        *,
+        ignore: Sequence[str] = (),
+    ) -> HttpResponseBase:
+        """``run`` for async views."""
+        return await arun(run_door(self, request, terms, body, ignore))
