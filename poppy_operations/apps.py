@@ -12,3 +12,7 @@ class PoppyOperationsConfig(AppConfig):
     name = "poppy_operations"
     verbose_name = _("Personal Agent operations")
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        """Listen to Django's logins and sign-outs."""
+        from poppy_operations.browser import receivers  # noqa: F401  needs the models

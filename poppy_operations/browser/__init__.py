@@ -1,0 +1,1 @@
+"""The browsers of Personal Agents: which are joined to a Session, and which were."""

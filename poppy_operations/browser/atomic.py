@@ -1,0 +1,144 @@
+"""ATOMIC_REQUESTS for one request: an agent's gated request opens its own transactions (7).
+
+A claim must be committed before the action runs, which the transaction that Django opens around
+each view would prevent. Marking the view as non-atomic for ever would take that transaction away
+from ordinary visitors too, and race between threads; so the view answers for each request.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from contextvars import ContextVar
+from typing import Any, TypeVar
+
+from django.db import connections
+from django.http import HttpRequest
+
+View = TypeVar("View", bound=Callable[..., Any])
+
+GATE = "poppy_gate"
+_NON_ATOMIC = "_non_atomic_requests"  # Django's own attribute of views
+_SWITCHED_OFF = "_poppy_switched_off"
+_OUTER_BLOCKS = "_poppy_outer_blocks"
+
+_gated_now: ContextVar[bool] = ContextVar("poppy_gated_now", default=False)
+
+AGENT_HEADERS = ("HTTP_POPPY_SESSION", "HTTP_POPPY_APPROVAL", "HTTP_AUTHORIZATION")
+
+
+class AtomicSwitch(set[str]):
+    """The aliases without a transaction around a view: those of the site, or all of them."""
+
+    def __contains__(self, alias: object) -> bool:
+        return _gated_now.get() or super().__contains__(alias)
+
+
+class _Every(set[str]):
+    def __contains__(self, alias: object) -> bool:
+        return True
+
+
+def never_atomic(view: View) -> View:
+    """Mark a view that opens its own transactions, on every database and for everybody."""
+    setattr(view, _NON_ATOMIC, _Every())
+    return view
+
+
+def gated_handler(callback: Callable[..., Any], method: str | None) -> bool:
+    """Whether what answers this method of a view is behind the gate.
+
+    A handler says so itself, by a frozenset of methods in ``poppy_gate``; it may be a function, a
+    method of a class or of a viewset, or the function under ``@api_view``.
+    """
+    return any(method in getattr(handler, GATE, ()) for handler in _handlers(callback, method))
+
+
+def _handlers(callback: Callable[..., Any], method: str | None) -> Iterable[object]:
+    yield callback
+    view_class = getattr(callback, "cls", None) or getattr(callback, "view_class", None)
+    if view_class is None or method is None:
+        return
+    yield view_class
+    name = method.lower()
+    actions: dict[str, str] = getattr(callback, "actions", None) or {}
+    handler = getattr(view_class, actions.get(name, name), None)
+    if handler is None and method == "HEAD":
+        handler = getattr(view_class, actions.get("get", "get"), None)
+    yield handler
+    yield _function_of_api_view(handler)
+
+
+def _function_of_api_view(handler: object) -> object:
+    # Django REST framework copies only what it knows from the function to the class that it makes.
+    if not inspect.isfunction(handler) or "func" not in handler.__code__.co_freevars:
+        return None
+    return inspect.getclosurevars(handler).nonlocals.get("func")
+
+
+def has_agent_header(request: HttpRequest) -> bool:
+    """Whether a request may be an agent's by its headers: too often rather than too seldom."""
+    return any(name in request.META for name in AGENT_HEADERS)
+
+
+def atomic_aliases(callback: Callable[..., Any]) -> tuple[str, ...]:
+    """Name the databases on which Django opens a transaction around the view."""
+    without = getattr(callback, _NON_ATOMIC, ())
+    if isinstance(without, AtomicSwitch):
+        without = set(without)  # what the site says, not what a request was told
+    return tuple(
+        alias
+        for alias, database in connections.settings.items()
+        if database["ATOMIC_REQUESTS"] and alias not in without
+    )
+
+
+def switch(callback: Callable[..., Any], *, off: bool) -> bool:
+    """Say for this request whether Django opens its transactions; to be said at every request.
+
+    Returns whether they are off: a callable that takes no attributes keeps its transactions.
+    """
+    _gated_now.set(off)
+    if off and not isinstance(getattr(callback, _NON_ATOMIC, None), AtomicSwitch):
+        view = getattr(callback, "__func__", callback)  # methods lend their attributes only
+        try:
+            setattr(view, _NON_ATOMIC, AtomicSwitch(getattr(callback, _NON_ATOMIC, ())))
+        except AttributeError:
+            return False
+    return off
+
+
+def remember(request: HttpRequest, aliases: tuple[str, ...]) -> None:
+    """Keep what was switched off, and which transactions were open even so.
+
+    Only a test can be in a transaction when a request begins. Call it in the request's own thread.
+    """
+    setattr(request, _SWITCHED_OFF, aliases)
+    outer = tuple(alias for alias in aliases if connections[alias].in_atomic_block)
+    if outer:
+        setattr(request, _OUTER_BLOCKS, outer)
+
+
+def switched_off_aliases(request: HttpRequest) -> tuple[str, ...]:
+    """Name the databases whose transaction Django would have opened for anybody else.
+
+    Where the gate lets the request pass after all, it opens the same transactions itself.
+    """
+    aliases: tuple[str, ...] = getattr(request, _SWITCHED_OFF, ())
+    return aliases
+
+
+def in_outer_block(request: HttpRequest) -> bool:
+    """Whether ``take_back_rollback`` has something to look at."""
+    return hasattr(request, _OUTER_BLOCKS)
+
+
+def take_back_rollback(request: HttpRequest) -> None:
+    """Spare a test's own transaction the mark that Django REST framework leaves on an error.
+
+    It means to roll back the transaction around the view, which was switched off.
+    """
+    for alias in getattr(request, _OUTER_BLOCKS, ()):
+        connection = connections[alias]
+        if connection.in_atomic_block and connection.needs_rollback:
+            connection.set_rollback(False)

@@ -1,0 +1,217 @@
+"""Joins, from the ticket to the end (core profile, browser join). The only writer of ``Join``."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from datetime import UTC, datetime, timedelta
+
+from django.conf import settings
+from django.contrib.auth import SESSION_KEY, load_backend, login
+from django.contrib.auth.base_user import AbstractBaseUser
+from django.contrib.auth.models import AnonymousUser
+from django.contrib.sessions.backends.base import SessionBase
+from django.db import OperationalError, router
+from django.db.models import Q
+from django.http import HttpRequest
+
+from poppy_operations.browser import marks
+from poppy_operations.browser.state import Over, forget_ended_login, forget_join
+from poppy_operations.conf import conf
+from poppy_operations.models import Agent, Join, Operation
+from poppy_operations.sessions.refusals import InvalidSession
+from poppy_operations.sessions.session import Session
+
+TICKET_LIFETIME = timedelta(seconds=60)
+
+_JOINING = "_poppy_joining"
+
+
+def issue_ticket(
+    session: Session, *, now: datetime, return_to: str = "", cookie: tuple[str, str] | None = None
+) -> str:
+    """Make a ticket with which one browser joins the Session, for ``TICKET_LIFETIME``.
+
+    ``return_to`` is where the browser then goes; with ``cookie``, a name and a value, only the
+    browser that has this cookie redeems the ticket.
+
+    Raises:
+        InvalidSession: the agent is no longer on the allow-list.
+    """
+    agent = Agent.objects.using(_using()).filter(client_id=session.client_id).first()
+    if agent is None:
+        message = "The agent of the Session is not on the allow-list any more."
+        raise InvalidSession(message)
+    ticket = secrets.token_urlsafe(16)
+    name, value = cookie or ("", "")
+    Join.objects.using(_using()).create(
+        agent=agent,
+        ticket_digest=_digest(ticket),
+        ticket_expires_at=now + TICKET_LIFETIME,
+        user_id=session.user_id,
+        account=session.account,
+        sid=session.sid,
+        declared=session.declared,
+        return_to=return_to,
+        cookie_name=name,
+        cookie_digest=_digest(value) if name else "",
+        created_at=now,
+        expires_at=_end(session, now),
+    )
+    return ticket
+
+
+def _end(session: Session, now: datetime) -> datetime:
+    end = now + conf.join_lifetime
+    if session.token_expires_at is None:
+        return end
+    return min(end, datetime.fromtimestamp(session.token_expires_at, UTC))
+
+
+def redeemable_join(ticket: str, request: HttpRequest, now: datetime) -> Join | None:
+    """Find the join that this browser may redeem with the ticket.
+
+    A ticket that was redeemed before may have been stolen: using it again ends its join.
+    """
+    join = (
+        Join.objects.using(_using())
+        .select_related("agent")
+        .filter(ticket_digest=_digest(ticket))
+        .first()
+    )
+    if join is None:
+        return None
+    if join.redeemed_at is not None:
+        end_join(join.pk, Over.USED_TWICE, now)
+        return None
+    is_open = join.ended_at is None and now < min(join.ticket_expires_at, join.expires_at)
+    is_allowed = join.agent.status == Agent.Status.ALLOWED
+    return join if is_open and is_allowed and _has_cookie(request, join) else None
+
+
+def _has_cookie(request: HttpRequest, join: Join) -> bool:
+    if not join.cookie_name:
+        return True
+    value = request.COOKIES.get(join.cookie_name, "")
+    return secrets.compare_digest(_digest(value), join.cookie_digest)
+
+
+def redeem(request: HttpRequest, join: Join, user: AbstractBaseUser | None, now: datetime) -> bool:
+    """Join this browser, and sign it in as ``user`` where the Session has an account.
+
+    ``False``: another browser was first; then neither of them stays joined. The Django session
+    gets another key in any case, so that nobody who knew the old one is joined.
+    """
+    if not _claim(join, now):
+        end_join(join.pk, Over.USED_TWICE, now)
+        return False
+    session: SessionBase = request.session
+    earlier = session.get(marks.JOIN)
+    forget_join(request)
+    forget_ended_login(request)
+    # The key changes before the session is marked: the old key of a session that no agent used
+    # is of no use to anybody.
+    if user is not None:
+        _give_login(request, session, user)
+    else:
+        _end_given_login(request, session)
+        session.cycle_key()
+    session[marks.MARK] = True
+    session[marks.JOIN] = join.pk
+    if user is not None:
+        session[marks.LOGIN] = join.pk
+    if earlier is not None:
+        end_join(earlier, Over.NEW_JOIN, now)
+    if _bind(join, session, gave_login=user is not None):
+        return True
+    _end_given_login(request, session)
+    return False
+
+
+def _claim(join: Join, now: datetime) -> bool:
+    unused = Q(redeemed_at=None, ended_at=None, ticket_expires_at__gt=now)
+    allowed = Agent.objects.filter(status=Agent.Status.ALLOWED)
+    try:
+        return bool(
+            Join.objects.using(_using())
+            .filter(unused, pk=join.pk, agent__in=allowed)
+            .update(redeemed_at=now)
+        )
+    except OperationalError:
+        # So some databases say that another transaction changed the row first.
+        return False
+
+
+def _bind(join: Join, session: SessionBase, *, gave_login: bool) -> bool:
+    key = session.session_key
+    return bool(
+        Join.objects.using(_using())
+        .filter(pk=join.pk, ended_at=None)
+        .update(session_key_digest=marks.key_digest(key or ""), gave_login=gave_login)
+    )
+
+
+def _give_login(request: HttpRequest, session: SessionBase, user: AbstractBaseUser) -> None:
+    account_key = user._meta.pk.value_to_string(user)  # noqa: SLF001  as Django's login() does
+    if marks.LOGIN in session and session.get(SESSION_KEY) == account_key:
+        marks.remove_login(session)
+    elif SESSION_KEY in session:
+        session.flush()  # what another login left there is nobody else's business
+    setattr(request, _JOINING, True)
+    try:
+        login(request, user, backend=_backend_of(user))
+    finally:
+        delattr(request, _JOINING)
+
+
+def _end_given_login(request: HttpRequest, session: SessionBase) -> None:
+    if marks.LOGIN in session:
+        marks.remove_login(session)
+        request.user = AnonymousUser()
+
+
+def is_joining(request: HttpRequest) -> bool:
+    """Whether the login that happens just now is the one that a join gives."""
+    return hasattr(request, _JOINING)
+
+
+def _backend_of(user: AbstractBaseUser) -> str:
+    chosen: str | None = getattr(user, "backend", None)
+    if chosen:
+        return chosen
+    backends: list[str] = list(settings.AUTHENTICATION_BACKENDS)
+    if len(backends) > 1:
+        for path in backends:
+            if load_backend(path).get_user(user.pk) is not None:
+                return path
+    return backends[0]
+
+
+def end_join(pk: int, because: Over, now: datetime) -> None:
+    """End a join. The login that it gave ends when it is read next; see ``logins``."""
+    Join.objects.using(_using()).filter(pk=pk, ended_at=None).update(
+        ended_at=now, ended_because=because
+    )
+
+
+def follow_key(pk: int, old_key: str, new_key: str) -> None:
+    """Bind a join to the new key of the Django session that it was bound to."""
+    Join.objects.using(_using()).filter(pk=pk, session_key_digest=marks.key_digest(old_key)).update(
+        session_key_digest=marks.key_digest(new_key)
+    )
+
+
+def purge_joins(before: datetime) -> int:
+    """Delete the joins that were over before then, and say how many. Marks outlive them."""
+    over = Q(ended_at__lt=before) | Q(expires_at__lt=before)
+    over |= Q(redeemed_at=None, ticket_expires_at__lt=before)
+    deleted, _ = Join.objects.using(_using()).filter(over).delete()
+    return deleted
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+
+
+def _using() -> str:
+    return router.db_for_write(Operation)

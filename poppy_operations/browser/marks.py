@@ -1,0 +1,151 @@
+"""The mark that an agent's browser leaves in the Django session that it uses.
+
+A marked Django session never becomes an ordinary visitor's again: it is marked until the site's own
+sign-out ends it. Django replaces a session's key at a login and empties the session where another
+user signs in or a password was changed, so the mark has to outlive both.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import suppress
+from functools import cache
+
+from django.conf import settings
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+from django.contrib.sessions.backends.base import CreateError, SessionBase
+from django.http import HttpRequest
+
+MARK = "_poppy_agent_browser"
+JOIN = "_poppy_join"  # the join that this Django session was last bound to
+LOGIN = "_poppy_login"  # the join that gave the login in this Django session; absent: none did
+
+
+def key_digest(session_key: str) -> str:
+    """Give what a join remembers of a Django session's key."""
+    return hashlib.sha256(session_key.encode()).hexdigest()
+
+
+def cookie_key(request: HttpRequest) -> str | None:
+    """Give the key of the Django session that the request's cookie names."""
+    return request.COOKIES.get(settings.SESSION_COOKIE_NAME) or None
+
+
+def django_session(request: HttpRequest) -> SessionBase | None:
+    """Give the request's Django session, or ``None`` where the site has none."""
+    session = getattr(request, "session", None)
+    return session if isinstance(session, SessionBase) else None
+
+
+def cookie_session(request: HttpRequest) -> SessionBase | None:
+    """Give the Django session that the browser brought, or ``None`` without a cookie.
+
+    Asking for the cookie first spares visitors without one the query and ``Vary: Cookie``.
+    """
+    return None if cookie_key(request) is None else django_session(request)
+
+
+def is_marked(request: HttpRequest) -> bool:
+    """Whether an agent's browser uses the request's Django session. Reads it if it must."""
+    session = cookie_session(request)
+    return session is not None and MARK in session
+
+
+async def ais_marked(request: HttpRequest) -> bool:
+    """As ``is_marked``, for the event loop."""
+    session = cookie_session(request)
+    return session is not None and bool(await session.ahas_key(MARK))
+
+
+def remove_login(session: SessionBase) -> None:
+    """End the login in a Django session and keep all else; its key is for others to change."""
+    for key in (SESSION_KEY, BACKEND_SESSION_KEY, HASH_SESSION_KEY, LOGIN):
+        session.pop(key, None)
+
+
+def remove(session: SessionBase) -> None:
+    """Forget that an agent's browser used the Django session: the site signs it out."""
+    for key in (MARK, JOIN):
+        session.pop(key, None)
+
+
+class KeepsMark(SessionBase):
+    """A Django session that keeps its mark when it is emptied or gets another key.
+
+    The key that it had is marked as well, without a login: other requests of the browser may still
+    carry it, and so does the browser itself where it never receives the answer with the new one.
+    """
+
+    def flush(self) -> None:
+        """Empty the session of all but the mark, under a new key."""
+        key, marks = self.session_key, _marks(self)
+        super().flush()
+        if marks:
+            self.update(marks)
+            _leave_behind(type(self), key, marks)
+
+    async def aflush(self) -> None:
+        """As ``flush``, for the event loop."""
+        await self.ahas_key(MARK)  # loads it where it may be loaded
+        key, marks = self.session_key, _marks(self)
+        await super().aflush()
+        if marks:
+            await self.aupdate(marks)
+            await _aleave_behind(type(self), key, marks)
+
+    def cycle_key(self) -> None:
+        """Give the session a new key."""
+        key = self.session_key
+        super().cycle_key()
+        if marks := _marks(self):
+            _leave_behind(type(self), key, marks)
+
+    async def acycle_key(self) -> None:
+        """As ``cycle_key``, for the event loop."""
+        key = self.session_key
+        await super().acycle_key()
+        if marks := _marks(self):
+            await _aleave_behind(type(self), key, marks)
+
+
+def keep_mark(request: HttpRequest) -> None:
+    """Let the mark of the session that the browser brought, if it has one, outlive Django."""
+    session = cookie_session(request)
+    if session is not None and not isinstance(session, KeepsMark):
+        session.__class__ = _keeping(type(session))
+
+
+@cache
+def _keeping(store: type[SessionBase]) -> type[SessionBase]:
+    return type(store.__name__, (KeepsMark, store), {"__module__": store.__module__})
+
+
+def _marks(session: SessionBase) -> dict[str, object]:
+    if MARK not in session:
+        return {}
+    return {key: session[key] for key in (MARK, JOIN) if key in session}
+
+
+def _leave_behind(store: type[SessionBase], key: str | None, marks: dict[str, object]) -> None:
+    if key is None:
+        return
+    marked = _left_behind(store, key, marks)
+    with suppress(CreateError):  # another request of the browser was here first
+        marked.save(must_create=True)
+
+
+async def _aleave_behind(
+    store: type[SessionBase], key: str | None, marks: dict[str, object]
+) -> None:
+    if key is None:
+        return
+    marked = _left_behind(store, key, marks)
+    with suppress(CreateError):  # as above
+        await marked.asave(must_create=True)
+
+
+def _left_behind(store: type[SessionBase], key: str, marks: dict[str, object]) -> SessionBase:
+    marked = store(key)
+    marked.clear()  # not read, so that it keeps its key although no row has it now
+    marked.update(marks)
+    return marked

@@ -1,0 +1,44 @@
+"""What Django says about logins, as far as agents' browsers are concerned."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth.signals import user_logged_in, user_logged_out
+from django.dispatch import receiver
+from django.http import HttpRequest
+from django.utils import timezone
+
+from poppy_operations.browser import marks
+from poppy_operations.browser.joins import end_join, is_joining
+from poppy_operations.browser.state import Over, forget_join
+
+
+@receiver(user_logged_in, dispatch_uid="poppy_operations.own_login")
+def count_as_own_login(request: HttpRequest | None, **_named: Any) -> None:
+    """Count a login made after the join as the browser's own, whoever it is (AMB-31).
+
+    Django neither empties the session nor changes its key where the same user signs in again.
+    """
+    session = None if request is None else marks.django_session(request)
+    if request is None or session is None or is_joining(request):
+        return
+    forget_join(request)
+    if marks.LOGIN in session:
+        del session[marks.LOGIN]
+
+
+@receiver(user_logged_out, dispatch_uid="poppy_operations.sign_out")
+def end_join_at_sign_out(request: HttpRequest | None, **_named: Any) -> None:
+    """End the join at the site's own sign-out, and leave an unmarked session."""
+    session = None if request is None else marks.django_session(request)
+    if request is None or session is None or marks.MARK not in session:
+        return
+    forget_join(request)
+    pk = session.get(marks.JOIN)
+    if pk is not None:
+        end_join(pk, Over.SIGNED_OUT, timezone.now())
+    # Django empties the session next. Others that send the signal may not, and a login must not
+    # stay behind in a session that has lost its mark.
+    marks.remove_login(session)
+    marks.remove(session)

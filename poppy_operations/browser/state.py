@@ -1,0 +1,148 @@
+"""What a browser is to us: an ordinary visitor's, an agent's, or an agent's in a Session."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from django.contrib.auth.models import AnonymousUser
+from django.db import router
+from django.http import HttpRequest
+from django.utils import timezone
+
+from poppy_operations.browser import marks
+from poppy_operations.company import get_company
+from poppy_operations.models import Agent, Join, Operation
+from poppy_operations.sessions.session import Session
+
+_READ = "_poppy_read_join"
+_ENDED = "_poppy_ended_login"
+
+
+@dataclass(frozen=True)
+class Browser:
+    """The browser that sent a request.
+
+    ``marked``: an agent's browser uses its Django session, now or before. ``join`` is there while
+    it is live, ``session`` only where the site handles the browser's requests as that Session (4):
+    signed in by the join and by nothing later, or joined without an account and signed out.
+    """
+
+    marked: bool
+    join: Join | None = None
+    session: Session | None = None
+
+
+class Over(StrEnum):
+    """Why a join is not live any more."""
+
+    EXPIRED = "expired"
+    REVOKED = "agent revoked"
+    SIGNED_OUT = "signed out"
+    NEW_JOIN = "new join"
+    USED_TWICE = "ticket used twice"
+    ENDED = "ended before"
+    ELSEWHERE = "bound to another session key"
+
+
+@dataclass(frozen=True)
+class ReadJoin:
+    """The join of a Django session as it was read; ``over`` says why it is not live."""
+
+    join: Join | None
+    over: Over | None = None
+
+
+def browser_of(request: HttpRequest) -> Browser:
+    """Say what the request's browser is.
+
+    Without a session cookie nothing is read. For a marked session the join is one query, made once
+    for the request, and the user of the request is read.
+    """
+    if not marks.is_marked(request):
+        return Browser(marked=False)
+    join = read_join(request).join
+    return Browser(marked=True, join=join, session=_session(request, join))
+
+
+def _session(request: HttpRequest, join: Join | None) -> Session | None:
+    if join is None:
+        return None
+    user = getattr(request, "user", AnonymousUser())
+    if join.account is None:
+        is_handled = not user.is_authenticated
+    else:
+        is_handled = request.session.get(marks.LOGIN) == join.pk and (
+            get_company().account_of(user) == join.account
+        )
+    if not is_handled:
+        return None
+    return Session(
+        client_id=join.agent.client_id,
+        user_id=join.user_id,
+        account=join.account,
+        sid=join.sid,
+        declared=join.declared,
+    )
+
+
+def read_join(request: HttpRequest) -> ReadJoin:
+    """Read the join of the request's Django session, once; ``join`` only while it is live."""
+    read: ReadJoin | None = getattr(request, _READ, None)
+    if read is None:
+        read = _read_join(request, timezone.now())
+        setattr(request, _READ, read)
+    return read
+
+
+def forget_join(request: HttpRequest) -> None:
+    """Read the join again when it is asked for next: the session or its login has changed."""
+    if hasattr(request, _READ):
+        delattr(request, _READ)
+
+
+def note_ended_login(request: HttpRequest, over: Over) -> None:
+    """Remember for the end of the request that it ended the login that a join gave."""
+    setattr(request, _ENDED, over)
+
+
+def ended_login(request: HttpRequest) -> Over | None:
+    """Why the login was over that this request ended, or ``None`` where it ended none."""
+    over: Over | None = getattr(request, _ENDED, None)
+    return over
+
+
+def forget_ended_login(request: HttpRequest) -> None:
+    """Forget it: the Django session is bound to another join since, under a new key."""
+    setattr(request, _ENDED, None)
+
+
+def _read_join(request: HttpRequest, now: datetime) -> ReadJoin:
+    session = request.session
+    join = (
+        Join.objects.using(router.db_for_write(Operation))
+        .select_related("agent")
+        .filter(pk=session.get(marks.JOIN))
+        .first()
+    )
+    over = _why_over(join, session.session_key, now)
+    return ReadJoin(None if over else join, over)
+
+
+def _why_over(join: Join | None, session_key: str | None, now: datetime) -> Over | None:
+    if join is None or join.redeemed_at is None or join.ended_at is not None:
+        return Over.ENDED
+    digest = marks.key_digest(session_key or "")
+    if not secrets.compare_digest(digest, join.session_key_digest or ""):
+        return Over.ELSEWHERE
+    agent = join.agent
+    if agent.status != Agent.Status.ALLOWED or _revoked_since(agent, join.redeemed_at):
+        return Over.REVOKED
+    return None if now < join.expires_at else Over.EXPIRED
+
+
+def _revoked_since(agent: Agent, moment: datetime) -> bool:
+    """Whether the agent was revoked after then, whatever became of it since."""
+    return agent.revoked_at is not None and agent.revoked_at >= moment

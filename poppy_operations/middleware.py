@@ -1,0 +1,133 @@
+"""The middleware: who asks, for every view; and no transaction of Django's where ours must be."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import cached_property
+from typing import Any, cast
+
+from asgiref.sync import iscoroutinefunction, markcoroutinefunction, sync_to_async
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+
+from poppy_operations.browser import atomic, logins, marks
+from poppy_operations.browser.state import Browser, browser_of
+from poppy_operations.company import get_company
+from poppy_operations.sessions.refusals import SessionRefused
+from poppy_operations.sessions.session import Session
+from poppy_operations.sessions.verification import has_session
+
+GetResponse = Callable[[HttpRequest], HttpResponseBase | Awaitable[HttpResponseBase]]
+
+
+class RequestFacts:
+    """``request.poppy``: what the protocol knows of a request, read when it is asked for."""
+
+    def __init__(self, request: HttpRequest) -> None:
+        self._request = request
+
+    @cached_property
+    def refusal(self) -> SessionRefused | None:
+        """Why the Session that the request shows is refused, if it shows one and it is."""
+        return self._verified if isinstance(self._verified, SessionRefused) else None
+
+    @cached_property
+    def session(self) -> Session | None:
+        """The verified Session of an agent's request; ``None`` where there is none, or a bad one.
+
+        For an agent's browser see ``browser``.
+        """
+        return self._verified if isinstance(self._verified, Session) else None
+
+    @cached_property
+    def _verified(self) -> Session | SessionRefused | None:
+        if not has_session(self._request):
+            return None
+        try:
+            return get_company().session_for(self._request)
+        except SessionRefused as refusal:
+            return refusal
+
+    @property
+    def browser(self) -> Browser:
+        """Whether an agent's browser sent the request, and in which Session."""
+        return browser_of(self._request)
+
+
+class PersonalAgentMiddleware:
+    """Stands after Django's session and authentication middleware.
+
+    It reads nothing of ordinary visitors: the user is watched only where a join gave the login,
+    and the Django session is read only for a gated view under ATOMIC_REQUESTS, and only where the
+    browser sent its cookie.
+    """
+
+    sync_capable = True
+    async_capable = True
+
+    process_view: Callable[..., Any]
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+        self.is_async = iscoroutinefunction(get_response)
+        if self.is_async:
+            markcoroutinefunction(self)
+            # A synchronous one would cost every request of the site a change of thread.
+            self.process_view = self._aprocess_view
+        else:
+            self.process_view = self._process_view
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase | Awaitable[HttpResponseBase]:
+        """Answer the request."""
+        _begin(request)
+        if self.is_async:
+            return self._acall(request)
+        response = cast("HttpResponseBase", self.get_response(request))
+        if _is_unfinished(request):
+            _finish(request, response.status_code)
+        return response
+
+    async def _acall(self, request: HttpRequest) -> HttpResponseBase:
+        response = await cast("Awaitable[HttpResponseBase]", self.get_response(request))
+        if _is_unfinished(request):
+            await sync_to_async(_finish)(request, response.status_code)
+        return response
+
+    def _process_view(
+        self, request: HttpRequest, callback: Callable[..., Any], *_view_arguments: Any
+    ) -> None:
+        aliases = _gated_aliases(request, callback)
+        off = bool(aliases) and (atomic.has_agent_header(request) or marks.is_marked(request))
+        if atomic.switch(callback, off=off):
+            atomic.remember(request, aliases)
+
+    async def _aprocess_view(
+        self, request: HttpRequest, callback: Callable[..., Any], *_view_arguments: Any
+    ) -> None:
+        aliases = _gated_aliases(request, callback)
+        off = bool(aliases) and (
+            atomic.has_agent_header(request) or await marks.ais_marked(request)
+        )
+        if atomic.switch(callback, off=off):
+            await sync_to_async(atomic.remember)(request, aliases)
+
+
+def _gated_aliases(request: HttpRequest, callback: Callable[..., Any]) -> tuple[str, ...]:
+    aliases = atomic.atomic_aliases(callback)
+    return aliases if aliases and atomic.gated_handler(callback, request.method) else ()
+
+
+def _begin(request: HttpRequest) -> None:
+    request.poppy = RequestFacts(request)  # type: ignore[attr-defined]  our own addition
+    marks.keep_mark(request)
+    logins.watch_user(request)
+
+
+def _is_unfinished(request: HttpRequest) -> bool:
+    return atomic.in_outer_block(request) or logins.has_changed(request)
+
+
+def _finish(request: HttpRequest, status: int) -> None:
+    atomic.take_back_rollback(request)
+    if logins.has_changed(request):
+        logins.settle(request, status)

@@ -1,0 +1,1 @@
+"""The views that the app itself serves."""

@@ -1,0 +1,223 @@
+"""The browser join (core profile): an agent gets a ticket, its browser redeems it.
+
+A reference implementation. A site whose identity provider joins browsers has no need of it.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.contrib.auth.base_user import AbstractBaseUser
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_exempt, csrf_protect
+from django.views.decorators.http import require_http_methods
+
+from poppy_operations.browser import joins, marks
+from poppy_operations.browser.atomic import never_atomic
+from poppy_operations.browser.state import read_join
+from poppy_operations.company import get_company
+from poppy_operations.conf import conf
+from poppy_operations.gate.answers import Refused
+from poppy_operations.gate.callers import refusal_of
+from poppy_operations.models import Join
+from poppy_operations.protocol.errors import STATUSES
+from poppy_operations.protocol.ids import is_id
+from poppy_operations.sessions.refusals import InsufficientScope, InvalidSession, SessionRefused
+from poppy_operations.sessions.session import Session
+
+logger = logging.getLogger("poppy_operations")
+
+SCOPE = "poppy:browser-sign-in"
+RETURN_TO_LENGTH = 2000
+COOKIE_NAME_LENGTH = 200
+
+# A ticket is in the address: no other site is to learn it. The page with the form needs the
+# weaker policy, since browsers send "Origin: null" from pages without any referrer.
+REFERRER_POLICY = "no-referrer"
+FORM_REFERRER_POLICY = "same-origin"
+
+
+class BadRequest(Exception):
+    """The body of a request for a ticket cannot be used; the message is for the log."""
+
+
+@never_atomic
+@csrf_exempt
+@require_http_methods(["POST"])
+@never_cache
+def join(request: HttpRequest) -> HttpResponse:
+    """Give an agent a ticket for its browser. Cookies are not looked at.
+
+    JSON body, optional: ``return_to``, a path or URL on this site; ``cookie`` with ``name`` and
+    ``value``, which the agent read from its browser, so that only this browser redeems the ticket.
+    """
+    try:
+        session = get_company().session_for(request)
+        _check_account(session)
+        wanted = _wanted(request)
+        ticket = joins.issue_ticket(session, now=timezone.now(), **wanted)
+    except SessionRefused as refusal:
+        return _refused(refusal_of(refusal))
+    except BadRequest as error:
+        logger.info("A request for a ticket is refused. %s", error)
+        return _refused(Refused("invalid_request"))
+    path = reverse("poppy_operations:ticket", args=[ticket])
+    seconds = int(joins.TICKET_LIFETIME.total_seconds())
+    return JsonResponse({"url": request.build_absolute_uri(path), "expires_in": seconds})
+
+
+def _refused(refused: Refused) -> HttpResponse:
+    # Of what a request can be refused for, only a bad token has no code in a body of ours.
+    status = STATUSES.get(refused.code, 401)
+    body = {"error": refused.code, **refused.members}
+    return JsonResponse(body, status=status, headers=dict(refused.headers))
+
+
+def _check_account(session: Session) -> None:
+    """Refuse, before there is a ticket, an account that the join could not sign in to."""
+    if session.account is None:
+        return
+    if SCOPE not in session.scope:
+        raise InsufficientScope(SCOPE)
+    if _user_for(session.account) is None:
+        message = "The account of the Session cannot be signed in to by a join."
+        raise InvalidSession(message)
+
+
+def _user_for(account: str) -> AbstractBaseUser | None:
+    user = get_company().user_of(account)
+    if user is None or not user.is_active:
+        return None
+    is_staff = getattr(user, "is_staff", False) or getattr(user, "is_superuser", False)
+    return None if is_staff and not conf.join_staff else user
+
+
+def _wanted(request: HttpRequest) -> dict[str, Any]:
+    if not request.body:
+        return {}
+    try:
+        body = json.loads(request.body)
+    except (ValueError, RecursionError) as error:
+        message = "The body is not JSON."
+        raise BadRequest(message) from error
+    if not isinstance(body, dict):
+        message = "The body is not a JSON object."
+        raise BadRequest(message)
+    return {"return_to": _return_to(request, body), "cookie": _cookie(body)}
+
+
+def _return_to(request: HttpRequest, body: dict[str, Any]) -> str:
+    return_to = body.get("return_to")
+    if return_to is None:
+        return ""
+    if not isinstance(return_to, str) or not _is_here(request, return_to):
+        message = "`return_to` is not a path or URL of this site."
+        raise BadRequest(message)
+    return return_to
+
+
+def _is_here(request: HttpRequest, url: str) -> bool:
+    if len(url) > RETURN_TO_LENGTH or not url.isprintable():
+        return False
+    if not url.startswith("/") and not _has_host(url):
+        return False
+    return url_has_allowed_host_and_scheme(
+        url, {request.get_host()}, require_https=request.is_secure()
+    )
+
+
+def _has_host(url: str) -> bool:
+    try:
+        return bool(urlsplit(url).netloc)
+    except ValueError:
+        return False
+
+
+def _cookie(body: dict[str, Any]) -> tuple[str, str] | None:
+    cookie = body.get("cookie")
+    if cookie is None:
+        return None
+    if isinstance(cookie, dict):
+        name, value = cookie.get("name"), cookie.get("value")
+        is_named = isinstance(name, str) and 0 < len(name) <= COOKIE_NAME_LENGTH
+        if is_named and isinstance(value, str) and value:
+            return name, value
+    message = "`cookie` is not an object with the `name` and the `value` of a cookie."
+    raise BadRequest(message)
+
+
+@never_atomic
+@require_http_methods(["GET", "POST"])
+@csrf_protect
+@never_cache
+def ticket(request: HttpRequest, ticket: str) -> HttpResponse:
+    """Join the browser that opens the address of a ticket.
+
+    A browser with a login of its own is asked first, since whoever sends its User here may not
+    be the User's agent. Used, expired and unknown tickets look the same.
+    """
+    now = timezone.now()
+    found = None
+    if _is_own_navigation(request) and is_id(ticket):
+        found = joins.redeemable_join(ticket, request, now)
+    if found is None:
+        return _invalid(request)
+    user = None
+    if found.account is not None:
+        user = _user_for(found.account)
+        if user is None:
+            return _invalid(request)
+    if request.method == "GET" and _has_own_login(request, found):
+        return _ask(request, found, user)
+    return _redeem(request, found, user, now)
+
+
+def _is_own_navigation(request: HttpRequest) -> bool:
+    """Whether the User's or the agent's own hand opened the address, and not another site."""
+    if "prefetch" in request.headers.get("Sec-Purpose", request.headers.get("Purpose", "")):
+        return False
+    site = request.headers.get("Sec-Fetch-Site")
+    if site is None:
+        return conf.join_without_fetch_metadata
+    return site == "same-origin" or (site == "none" and request.method == "GET")
+
+
+def _has_own_login(request: HttpRequest, join: Join) -> bool:
+    """Whether the browser has a login; one that a join of the same agent gave is none."""
+    if not request.user.is_authenticated:
+        return False
+    earlier = read_join(request).join if marks.LOGIN in request.session else None
+    return earlier is None or earlier.agent_id != join.agent_id
+
+
+def _ask(request: HttpRequest, join: Join, user: AbstractBaseUser | None) -> HttpResponse:
+    context = {"agent": join.agent, "present": request.user, "future": user}
+    response = render(request, "poppy_operations/join.html", context)
+    response["Referrer-Policy"] = FORM_REFERRER_POLICY
+    response["X-Frame-Options"] = "DENY"
+    return response
+
+
+def _redeem(
+    request: HttpRequest, join: Join, user: AbstractBaseUser | None, now: datetime
+) -> HttpResponse:
+    if not joins.redeem(request, join, user, now):
+        return _invalid(request)
+    # Looked at again: the host of this request is the one that the browser goes to.
+    return_to = join.return_to if _is_here(request, join.return_to) else "/"
+    return HttpResponseRedirect(return_to, status=303, headers={"Referrer-Policy": REFERRER_POLICY})
+
+
+def _invalid(request: HttpRequest) -> HttpResponse:
+    response = render(request, "poppy_operations/ticket_invalid.html", status=400)
+    response["Referrer-Policy"] = REFERRER_POLICY
+    return response
