@@ -14,7 +14,7 @@ from poppy_operations.declarations import CurrentOperation, Decline, DeclaredAct
 from poppy_operations.protocol.approval import ApprovalStatement
 from poppy_operations.sessions.refusals import InvalidToken, KeysUnavailable
 from poppy_operations.sessions.session import Session
-from poppy_operations.sessions.tokens import TokenVerifier, bearer_token
+from poppy_operations.sessions.tokens import TokenVerifier
 from poppy_operations.sessions.verification import SessionVerifier
 
 if TYPE_CHECKING:
@@ -34,14 +34,17 @@ class Company:
         Raises a ``SessionRefused`` where the Session header, the access token or the version is
         not acceptable.
         """
-        return self.session_verifier(token_verifier=self.token_verifier()).verify(request)
+        verifier = self.session_verifier()
+        verifier.token_verifier = self.token_verifier()
+        return verifier.verify(request)
 
     def is_agent(self, request: HttpRequest) -> bool:
         """Whether a request without a Session came with an agent's credential.
 
         Default: its bearer token is an access token of this Company, which only agents hold.
         """
-        token = bearer_token(request)
+        authorization = request.META.get("HTTP_AUTHORIZATION")
+        token = self.session_verifier().bearer_token(authorization)
         if token is None:
             return False
         try:
