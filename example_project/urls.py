@@ -22,5 +22,5 @@ urlpatterns = [
     path("api/reservations", api.Reservations.as_view()),
     path("api/account/closure", api.AccountClosure.as_view()),
     path("admin/", admin.site.urls),
-    path("", include("poppy_operations.urls")),
+    path("poppy/", include("poppy_operations.urls")),
 ]

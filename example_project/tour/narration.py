@@ -80,14 +80,13 @@ class Narrator:
 
 def _fact(name: str, value: object) -> list[str]:
     label = name.replace("_", " ")
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return [f"{INDENT}{label}:", *(f"{INDENT}  {item}" for item in value)]
     if isinstance(value, Mapping | list):
         text = json.dumps(value, indent=2, ensure_ascii=False)
         return [f"{INDENT}{label}:", textwrap.indent(text, INDENT + "  ")]
-    return [
-        textwrap.fill(
-            f"{label}: {value}", WIDTH, initial_indent=INDENT, subsequent_indent=INDENT + "  "
-        )
-    ]
+    # Not filled: addresses and commands are there to be copied.
+    return [f"{INDENT}{label}: {value}"]
 
 
 def expect(holds: object, otherwise: str) -> None:
