@@ -19,6 +19,24 @@ START_S = 60
 COMMAND_S = 120
 LOOK_AGAIN_S = 0.05
 LAST_LINES = 20
+ASGI = (
+    "-m",
+    "uvicorn",
+    "example_project.asgi:application",
+    "--host=127.0.0.1",
+    "--port={port}",
+    "--log-level=warning",
+)
+WSGI = (
+    "-m",
+    "gunicorn",
+    "example_project.wsgi:application",
+    "--bind=127.0.0.1:{port}",
+    "--workers=2",
+    "--threads=4",
+    "--log-level=warning",
+)
+RUNSERVER = ("manage.py", "runserver", "127.0.0.1:{port}", "--noreload")
 
 
 def free_port() -> int:
@@ -30,9 +48,12 @@ def free_port() -> int:
 
 
 class Server:
-    """The shop under uvicorn, seeded, with everything it keeps in a temporary folder."""
+    """The shop, seeded, with everything it keeps in a temporary folder.
 
-    def __init__(self) -> None:
+    ``serve`` is how Python is asked to serve it, ``environment`` what it is told beyond that.
+    """
+
+    def __init__(self, serve: tuple[str, ...] = ASGI, **environment: str) -> None:
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self._folder = tempfile.TemporaryDirectory(prefix="stormline-tour-")
@@ -45,7 +66,9 @@ class Server:
             **ours,
             "DJANGO_SETTINGS_MODULE": "example_project.settings",
             "PYTHONUNBUFFERED": "1",
+            **environment,
         }
+        self._serve = [argument.format(port=self.port) for argument in serve]
         self._process: subprocess.Popen[bytes] | None = None
         self._log: IO[bytes] | None = None
 
@@ -99,15 +122,7 @@ class Server:
     def _start(self) -> None:
         self._log = (self.folder / "server.log").open("wb")
         self._process = subprocess.Popen(  # noqa: S603  our own interpreter and arguments
-            [
-                sys.executable,
-                "-m",
-                "uvicorn",
-                "example_project.asgi:application",
-                "--host=127.0.0.1",
-                f"--port={self.port}",
-                "--log-level=warning",
-            ],
+            [sys.executable, *self._serve],
             cwd=PROJECT,
             env=self._environment,
             stdout=self._log,

@@ -10,7 +10,7 @@ import pytest
 
 from example_project.tour.browser import Browser
 from example_project.tour.narration import Surprise
-from example_project.tour.server import Server
+from example_project.tour.server import RUNSERVER, WSGI, Server
 from example_project.tour.web import Answer, send
 
 pytestmark = pytest.mark.servers
@@ -149,6 +149,14 @@ def test_pages_come_with_a_strict_policy_and_their_style(server: Server) -> None
     assert "style=" not in home.text
     assert "<script" not in home.text
     assert send("GET", f"{server.url}/static/shop/shop.css", {}).status == 200
+
+
+@pytest.mark.parametrize("serve", [WSGI, RUNSERVER], ids=["gunicorn", "runserver"])
+def test_other_servers_serve_the_same_shop(serve: tuple[str, ...]) -> None:
+    with Server(serve) as server:
+        assert "Clothes for bad weather" in send("GET", f"{server.url}/", {}).text
+        assert send("GET", f"{server.url}/static/shop/shop.css", {}).status == 200
+        assert send("GET", f"{server.url}/static/admin/css/base.css", {}).status == 200
 
 
 def test_poppy_json_is_complete(server: Server) -> None:
