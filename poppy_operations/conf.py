@@ -48,7 +48,7 @@ class Settings:
     @property
     def require_ath(self) -> bool:
         """``REQUIRE_ATH``: refuse a Session JWT without ``ath`` beside an access token."""
-        return bool(self._value("REQUIRE_ATH", False))
+        return bool(self._value("REQUIRE_ATH", default=False))
 
     @property
     def leeway(self) -> timedelta:
@@ -74,7 +74,7 @@ class Settings:
     @property
     def record_statements(self) -> bool:
         """``RECORD_STATEMENTS``: keep approved_at, input_type and reference of approvals (6)."""
-        return bool(self._value("RECORD_STATEMENTS", True))
+        return bool(self._value("RECORD_STATEMENTS", default=True))
 
     @property
     def join_lifetime(self) -> timedelta:
@@ -85,12 +85,12 @@ class Settings:
     @property
     def join_staff(self) -> bool:
         """``JOIN_STAFF``: let an agent's browser be signed in as a member of staff."""
-        return bool(self._value("JOIN_STAFF", False))
+        return bool(self._value("JOIN_STAFF", default=False))
 
     @property
     def join_without_fetch_metadata(self) -> bool:
         """``JOIN_WITHOUT_FETCH_METADATA``: redeem join URLs sent without Sec-Fetch-Site."""
-        return bool(self._value("JOIN_WITHOUT_FETCH_METADATA", False))
+        return bool(self._value("JOIN_WITHOUT_FETCH_METADATA", default=False))
 
 
 conf = Settings()

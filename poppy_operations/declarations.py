@@ -104,8 +104,8 @@ def operation_of(request: Any) -> CurrentOperation:
 
     Raises ``RuntimeError`` outside a gated view.
     """
-    operation = getattr(request, "operation", None)
-    if not isinstance(operation, CurrentOperation):
+    operation: CurrentOperation | None = getattr(request, "operation", None)
+    if operation is None:
         message = "operation_of() is called in a view that an action's door decorates."
         raise RuntimeError(message)
     return operation
@@ -131,7 +131,7 @@ class LazyTerms(Mapping[str, Any]):
         return len(self._frozen)
 
 
-class NotPerformed(Exception):  # noqa: N818  it says what happened; it is not a fault
+class NotPerformed(Exception):
     """Raised by an action: nothing happened, and this is what to answer, with any status.
 
     Returned by ``reconcile``: it did not happen, and it cannot happen any more.

@@ -44,9 +44,7 @@ class SessionOf:
             self.account, client_id=self.agent.client_id, scope=self.scope
         )
 
-    def headers(
-        self, approval: Mapping[str, Any] | None = None, **options: Any
-    ) -> dict[str, str]:
+    def headers(self, approval: Mapping[str, Any] | None = None, **options: Any) -> dict[str, str]:
         """The headers of one request."""
         options.setdefault("declared", self.declared)
         options.setdefault("access_token", self.access_token)
@@ -54,9 +52,7 @@ class SessionOf:
             user_id=self.user_id, sid=self.sid, audience=AUDIENCE, approval=approval, **options
         )
 
-    def endpoint(
-        self, ref: str, approval: Mapping[str, Any] | None = None, **options: Any
-    ) -> Any:
+    def endpoint(self, ref: str, approval: Mapping[str, Any] | None = None, **options: Any) -> Any:
         """Ask the endpoint for a reference, or send an approval."""
         return self.client.post(
             "/poppy/operations",

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import logging
+from datetime import datetime
+
+from django.http import HttpRequest
 
 from poppy_operations.company import get_company
-from poppy_operations.declarations import CurrentOperation, Decline
+from poppy_operations.declarations import CurrentOperation, Decline, registry
 from poppy_operations.gate.answers import (
     Answer,
     Declined,
@@ -15,8 +18,8 @@ from poppy_operations.gate.answers import (
     Replay,
     StillPerforming,
 )
-from poppy_operations.gate.calls import Call
 from poppy_operations.gate.callers import Caller
+from poppy_operations.gate.calls import Call
 from poppy_operations.gate.reading import is_expired, named_revision
 from poppy_operations.lifecycle import approving, performing
 from poppy_operations.lifecycle.durable import using
@@ -30,9 +33,6 @@ from poppy_operations.protocol.approval import (
 from poppy_operations.protocol.canonical import freeze
 from poppy_operations.protocol.operation import DeclineStatement
 from poppy_operations.protocol.owner import Owner
-from poppy_operations.declarations import registry
-from django.http import HttpRequest
-from datetime import datetime
 
 logger = logging.getLogger("poppy_operations")
 
@@ -166,9 +166,7 @@ def _decision(revision: Revision, statement: ApprovalStatement) -> Decline | Non
     return get_company().decline(operation, statement)
 
 
-def current_operation(
-    revision: Revision, statement: ApprovalStatement | None
-) -> CurrentOperation:
+def current_operation(revision: Revision, statement: ApprovalStatement | None) -> CurrentOperation:
     """What the site's code is handed: the approved terms, which nothing can change."""
     operation = revision.operation
     owner: Owner = operation.owner

@@ -12,8 +12,8 @@ from poppy_operations.conf import conf
 from poppy_operations.declarations import Each
 from poppy_operations.gate.answers import Answer, ApprovalRequired, Refused, Undeclared
 from poppy_operations.gate.approvals import still_performing
-from poppy_operations.gate.calls import Call, Wanted
 from poppy_operations.gate.callers import Caller
+from poppy_operations.gate.calls import Call, Wanted
 from poppy_operations.gate.reading import (
     has_record,
     is_in_use,
@@ -56,9 +56,7 @@ class Ask:
         key = self.wanted.content_text if terms.same_action is None else terms.same_action_text
         interface, action = self.caller.interface, self.call.action.name
         return digest(
-            canonical_content(
-                [self.owner.digest, interface, self.call.conversation, action, key]
-            )
+            canonical_content([self.owner.digest, interface, self.call.conversation, action, key])
         )
 
     def is_same(self, revision: Revision) -> bool:
@@ -106,14 +104,12 @@ def _ask_once(asked: Ask, slot: str, rows: Sequence[Revision]) -> Answer | None:
     if refused is not None:
         return refused
     row = _row(asked, slot)
-    revision = (
+    new = (
         asking.return_operation(row, now)
         if operation is None
         else asking.return_revision(row, operation, now)
     )
-    if revision is None:
-        return None
-    return returned(revision, asked.caller, differing=_differing(asked, rows))
+    return None if new is None else returned(new, asked.caller, differing=_differing(asked, rows))
 
 
 def _serves_again(revision: Revision, asked: Ask) -> bool:
@@ -170,9 +166,7 @@ def _row(asked: Ask, slot: str) -> asking.Asked:
     )
 
 
-def ask_under_way(
-    call: Call, caller: Caller, in_use: Revision, rows: Sequence[Revision]
-) -> Answer:
+def ask_under_way(call: Call, caller: Caller, in_use: Revision, rows: Sequence[Revision]) -> Answer:
     """Answer a browser whose very request is being performed: a further revision (AMB-13).
 
     The site is not asked again: what it is doing may already have changed its own answer.

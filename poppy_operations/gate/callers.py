@@ -23,6 +23,7 @@ from poppy_operations.sessions.refusals import (
 from poppy_operations.sessions.session import Session
 from poppy_operations.sessions.verification import has_session
 
+
 @dataclass(frozen=True)
 class Caller:
     """An agent that asks, through one interface.

@@ -124,7 +124,7 @@ def _body(data: Any, files: Mapping[str, Any] | None) -> Any:
     return _plain(data)
 
 
-def _file(upload: UploadedFile) -> dict[str, Any]:
+def _file(upload: UploadedFile[Any]) -> dict[str, Any]:
     contents = hashlib.sha256()
     upload.seek(0)
     for chunk in upload.chunks():
@@ -231,10 +231,11 @@ def parsed_body(request: HttpRequest) -> Any:
     The raw body is read only where it is neither a form nor an upload, so that large uploads
     stay what Django makes of them.
     """
-    if request.content_type in {"application/x-www-form-urlencoded", "multipart/form-data"}:
+    content_type = request.content_type or ""
+    if content_type in {"application/x-www-form-urlencoded", "multipart/form-data"}:
         return request.POST
     raw = request.body
-    if request.content_type == "application/json" or request.content_type.endswith("+json"):
+    if content_type == "application/json" or content_type.endswith("+json"):
         try:
             return json.loads(raw)
         except (ValueError, RecursionError):

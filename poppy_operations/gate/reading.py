@@ -70,9 +70,7 @@ def revision_of_watch(watch: str) -> Revision | None:
     )
 
 
-def revision_of_operation(
-    operation: Operation, revision: str, approver: str
-) -> Revision | None:
+def revision_of_operation(operation: Operation, revision: str, approver: str) -> Revision | None:
     """Another revision of the same operation, with its record and declines."""
     found = (
         Revision.objects.using(using())

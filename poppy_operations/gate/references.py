@@ -1,7 +1,8 @@
-"""What an agent gets at the endpoint for a reference, and what the browser's page may see (4, 6)."""
+"""What an agent gets at the endpoint for a reference, and what the page may see (4, 6)."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import datetime
 
 from django.db import DatabaseError
@@ -109,10 +110,8 @@ def _looked_up(session: Session, revision: Revision, now: datetime) -> EndpointA
     if not session.declared:
         return Refused("extension_required", {"extension": "operations"})
     if revision.looked_up_at is None:
-        try:
+        with suppress(DatabaseError):  # Answered as if it had not been tried.
             asking.mark_looked_up(revision, now)
-        except DatabaseError:
-            pass  # Answered as if it had not been tried.
     return ApprovalRequired(as_returned(revision), sid=session.sid)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -36,10 +36,9 @@ def database(call: Callable[[], T]) -> Steps[T]:
     return result
 
 
-def site(call: Callable[[], Awaitable[T] | T]) -> Steps[T]:
-    """Run the site's own code, sync or async."""
-    result: T = yield Step(call, site=True)
-    return result
+def site(call: Callable[[], Any]) -> Steps[Any]:
+    """Run the site's own code, sync or async; what it returns is for the caller to know."""
+    return (yield Step(call, site=True))
 
 
 def run(steps: Steps[T]) -> T:

@@ -54,9 +54,7 @@ def _is_login(location: str) -> bool:
 def stored_answer(response: HttpResponseBase, *, with_body: bool) -> StoredAnswer:
     """What is kept of a response for replays: no cookies, no dates, nothing too large."""
     headers = [
-        (name, value)
-        for name, value in response.headers.items()
-        if name.lower() not in NOT_STORED
+        (name, value) for name, value in response.headers.items() if name.lower() not in NOT_STORED
     ]
     body = _body(response) if with_body else None
     return StoredAnswer(response.status_code, headers, body)

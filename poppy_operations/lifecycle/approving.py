@@ -41,9 +41,7 @@ def record(statement: ApprovalStatement, revision: Revision, *, sid: str, now: d
         durably(lambda: approval.save(using=using(), force_insert=True))
     except IntegrityError:
         return  # The same approval, sent twice at once: the first one stands.
-    tell(
-        approval_recorded, operation=revision.operation, revision=revision, approval=approval
-    )
+    tell(approval_recorded, operation=revision.operation, revision=revision, approval=approval)
 
 
 def decline(

@@ -14,7 +14,7 @@ from poppy_operations.models import Operation
 T = TypeVar("T")
 
 
-class Busy(Exception):  # noqa: N818  a state of the database, told as 503
+class Busy(Exception):
     """The database could not be reached or did not let us through; nothing was performed."""
 
 

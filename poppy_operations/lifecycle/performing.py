@@ -17,9 +17,9 @@ from django.db.models.functions import Least
 
 from poppy_operations.declarations import LONGEST_LEASE
 from poppy_operations.lifecycle.durable import committed, durably, using
-from poppy_operations.models import Approval, Operation, Performance, Settlement
+from poppy_operations.models import Approval, Operation, Performance
 from poppy_operations.protocol.ids import new_attempt
-from poppy_operations.signals import operation_performed, operation_settled, outcome_unknown, tell
+from poppy_operations.signals import operation_performed, outcome_unknown, tell
 
 QUEUE_LEASE = timedelta(minutes=15)
 
@@ -45,7 +45,8 @@ def _operations(operation: Operation) -> QuerySet[Operation]:
     return Operation.objects.using(using()).filter(pk=operation.pk)
 
 
-def _attempt(operation: Operation, attempt: str) -> QuerySet[Operation]:
+def of_attempt(operation: Operation, attempt: str) -> QuerySet[Operation]:
+    """The operation, as long as this attempt has the claim."""
     return _operations(operation).filter(state=Operation.State.PERFORMING, attempt=attempt)
 
 
@@ -95,7 +96,7 @@ def start(operation: Operation, attempt: str, now: datetime) -> bool:
 
     def write() -> bool:
         started = (
-            _attempt(operation, attempt)
+            of_attempt(operation, attempt)
             .filter(started_at=None)
             .update(started_at=now, lease_until=now + timedelta(seconds=operation.lease_s))
         )
@@ -106,7 +107,7 @@ def start(operation: Operation, attempt: str, now: datetime) -> bool:
 
 def hold(operation: Operation, attempt: str) -> bool:
     """Write first in the transaction of the effects, which on SQLite takes the write lock."""
-    return bool(_attempt(operation, attempt).update(attempt=attempt))
+    return bool(of_attempt(operation, attempt).update(attempt=attempt))
 
 
 def finish(
@@ -122,9 +123,11 @@ def finish(
 
     The caller rolls everything back where this is false.
     """
-    finished = _attempt(operation, attempt).update(**_performed(keeps_slot=keeps_slot))
+    finished = of_attempt(operation, attempt).update(**performed_changes(keeps_slot=keeps_slot))
     if finished:
-        _store(operation, approval, answer, attempt=attempt, now=now, how=Performance.How.FINISHED)
+        store_performance(
+            operation, approval, answer, attempt=attempt, now=now, how=Performance.How.FINISHED
+        )
     return bool(finished)
 
 
@@ -144,22 +147,21 @@ def finish_external(
     """
 
     def write() -> Finish:
-        performed = _performed(keeps_slot=keeps_slot)
-        if _attempt(operation, attempt).update(**performed):
+        performed = performed_changes(keeps_slot=keeps_slot)
+        if of_attempt(operation, attempt).update(**performed):
             how, end = Performance.How.FINISHED, Finish.FINISHED
-        elif (
-            _operations(operation).exclude(state=Operation.State.PERFORMED).update(**performed)
-        ):
+        elif _operations(operation).exclude(state=Operation.State.PERFORMED).update(**performed):
             how, end = Performance.How.LATE, Finish.LATE
         else:
             return Finish.LOST
-        _store(operation, approval, answer, attempt=attempt, now=now, how=how)
+        store_performance(operation, approval, answer, attempt=attempt, now=now, how=how)
         return end
 
     return durably(write)
 
 
-def _performed(*, keeps_slot: bool) -> dict[str, object]:
+def performed_changes(*, keeps_slot: bool) -> dict[str, object]:
+    """What an operation becomes when it was performed."""
     changes: dict[str, object] = {
         "state": Operation.State.PERFORMED,
         "outcome_unknown_since": None,
@@ -168,7 +170,7 @@ def _performed(*, keeps_slot: bool) -> dict[str, object]:
     return changes if keeps_slot else {**changes, "slot": None}
 
 
-def _store(
+def store_performance(
     operation: Operation,
     approval: Approval,
     answer: StoredAnswer,
@@ -177,6 +179,7 @@ def _store(
     now: datetime,
     how: str,
 ) -> Performance:
+    """Keep the answer to give again."""
     return Performance.objects.using(using()).create(
         operation=operation,
         revision_id=approval.revision_id,
@@ -202,13 +205,14 @@ def release(operation: Operation, attempt: str) -> bool:
     """
 
     def write() -> bool:
-        released = _attempt(operation, attempt).update(**_open())
+        released = of_attempt(operation, attempt).update(**open_changes())
         return bool(released)
 
     return durably(write)
 
 
-def _open() -> dict[str, object]:
+def open_changes() -> dict[str, object]:
+    """What an operation becomes when it was not: open to other attempts than the last one."""
     return {
         "state": Operation.State.OPEN,
         "attempt": new_attempt(),
@@ -238,10 +242,10 @@ def free(operation: Operation, now: datetime) -> bool:
 
     def write() -> bool:
         freed = (
-            _attempt(operation, operation.attempt)
+            of_attempt(operation, operation.attempt)
             .filter(lease_until__lt=now)
             .filter(Q(effects=Operation.Effects.DATABASE) | Q(started_at=None))
-            .update(lease_s=Least(F("lease_s") * 2, longest), **_open())
+            .update(lease_s=Least(F("lease_s") * 2, longest), **open_changes())
         )
         return bool(freed)
 
@@ -252,61 +256,10 @@ def mark_unknown(operation: Operation, attempt: str, now: datetime) -> bool:
     """Note that nobody knows whether an external attempt took effect."""
 
     def write() -> bool:
-        marked = _attempt(operation, attempt).update(outcome_unknown_since=now)
+        marked = of_attempt(operation, attempt).update(outcome_unknown_since=now)
         return bool(marked)
 
     marked = durably(write)
     if marked:
         tell(outcome_unknown, operation=operation, attempt=attempt)
     return marked
-
-
-def settle(
-    operation: Operation,
-    answer: StoredAnswer | None,
-    *,
-    how: str,
-    by: str,
-    because: str,
-    now: datetime,
-) -> bool:
-    """End the unknown outcome of the attempt that was examined; ``None``: not performed.
-
-    ``operation`` is the row as it was examined: another attempt since then is not judged by it.
-    False where it no longer is that attempt's to judge. Raises ``ValueError`` for an operation
-    that no attempt was ever begun of.
-    """
-    approval = operation.approval
-    if approval is None:
-        message = f"{operation.operation_id} has no attempt to settle."
-        raise ValueError(message)
-    settlement = Settlement(
-        operation=operation,
-        attempt=operation.attempt,
-        outcome=(
-            Settlement.Outcome.NOT_PERFORMED if answer is None else Settlement.Outcome.PERFORMED
-        ),
-        settled_by=by,
-        because=because,
-        settled_at=now,
-    )
-
-    def write() -> bool:
-        examined = _attempt(operation, operation.attempt).filter(
-            Q(outcome_unknown_since__isnull=False) | Q(lease_until__lt=now)
-        )
-        if answer is None:
-            settled = examined.update(**_open())
-        else:
-            keeps_slot = operation.interface == Operation.Interface.REVIEW
-            settled = examined.update(**_performed(keeps_slot=keeps_slot))
-            if settled:
-                _store(operation, approval, answer, attempt=operation.attempt, now=now, how=how)
-        if settled:
-            settlement.save(using=using(), force_insert=True)
-        return bool(settled)
-
-    settled = durably(write)
-    if settled:
-        tell(operation_settled, operation=operation, settlement=settlement)
-    return settled

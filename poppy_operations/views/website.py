@@ -11,11 +11,11 @@ from typing import Any, TypeVar
 
 from django.http import HttpRequest, HttpResponseBase
 
-from poppy_operations.declarations import CurrentOperation, DeclaredAction, Terms
-from poppy_operations.gate.answers import Answer, Refused, SiteAnswer
+from poppy_operations.declarations import CurrentOperation, DeclaredAction
+from poppy_operations.gate.answers import Answer
 from poppy_operations.gate.calls import Call
 from poppy_operations.gate.content import RequestContent, parsed_body
-from poppy_operations.gate.passage import Entered, entrance
+from poppy_operations.gate.entrance import Entered, entrance
 from poppy_operations.gate.steps import Steps, arun, run
 from poppy_operations.views.door import (
     answered,

@@ -14,7 +14,7 @@ from poppy_operations import Action, CurrentOperation, Each, Terms
 from tests.shop.models import Effect, Item
 
 
-class SoldOut(Exception):  # noqa: N818  what the shop says
+class SoldOut(Exception):
     """An external action's clean refusal."""
 
 
@@ -41,9 +41,7 @@ class Behaviour:
 behaviour = Behaviour()
 
 buy = Action("shop.buy", effects="database", prefix="buy")
-refund = Action(
-    "shop.refund", effects="external", prefix="ref", not_performed=(SoldOut,)
-)
+refund = Action("shop.refund", effects="external", prefix="ref", not_performed=(SoldOut,))
 exchange = Action("shop.exchange", effects="database", prefix="exc")
 each = Action("shop.each", effects="database")
 unrepeatable = Action("shop.unrepeatable", effects="database", website=False)

@@ -82,7 +82,7 @@ class Buying(View):
         return shop.happen(operation_of(request))
 
 
-class OrderFormView(FormView[shop.OrderForm]):
+class OrderFormView(FormView):  # type: ignore[type-arg]  # not subscriptable at run time
     """A form view in which ``form_valid`` is the natural place."""
 
     form_class = shop.OrderForm

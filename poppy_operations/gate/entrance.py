@@ -1,0 +1,92 @@
+"""The way in for handlers that validate first and call ``run`` later."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+
+from poppy_operations.declarations import CurrentOperation, DeclaredAction
+from poppy_operations.gate.answers import Answer, Refused, SiteAnswer
+from poppy_operations.gate.callers import Caller, Visitor, who_asks
+from poppy_operations.gate.calls import Call
+from poppy_operations.gate.rounds import (
+    Visit,
+    busy,
+    performed_or_performing,
+    rounds,
+    transacted,
+    ungated,
+)
+from poppy_operations.gate.steps import Steps, database, site
+from poppy_operations.lifecycle.durable import Busy
+from poppy_operations.models import Revision
+
+logger = logging.getLogger("poppy_operations")
+
+
+@dataclass(frozen=True)
+class Entered:
+    """What the request of a gated handler has shown before the site validates it."""
+
+    action: DeclaredAction
+    caller: Caller | Visitor
+    now: datetime
+    rows: Sequence[Revision] | None = None
+
+    def go_on(self, call: Call) -> Steps[Answer]:
+        """Take the rest of the request through the gate, from validation on."""
+        if isinstance(self.caller, Visitor):
+            return (yield from ungated(call))
+        visit = Visit(call, self.caller, rows=self.rows, looked=True)
+        try:
+            return (yield from rounds(visit))
+        except Busy:
+            return busy(call)
+
+
+def entrance(call: Call, remember: Callable[[Entered], None]) -> Steps[Answer]:
+    """Take a gated handler's request up to the handler, which is the call's ``body``.
+
+    Who asks, ``allowed`` and checks 1 and 2 come before the handler validates anything. What was
+    found is remembered for ``run``, which the handler calls. Serves browsers only.
+    """
+    try:
+        caller = yield from database(partial(who_asks, call))
+        if isinstance(caller, Refused):
+            return caller
+        if isinstance(caller, Visitor):
+            remember(Entered(call.action, caller, call.now))
+            return (yield from transacted(call, _handled(call)))
+        if not caller.on_website:
+            logger.error(
+                "action.run() serves browsers; a Session's requests take @action.api.",
+                extra={"action": call.action.name},
+            )
+            return Refused("invalid_request")
+        denied = yield from transacted(call, site(call.allowed))
+        if denied is not None:
+            return SiteAnswer(denied)
+        visit = Visit(call, caller)
+        early = yield from database(partial(performed_or_performing, visit))
+        if early is not None:
+            return early
+        remember(Entered(call.action, caller, call.now, visit.rows))
+        response = yield from site(partial(call.body, _nothing_yet(call)))
+        return SiteAnswer(response)
+    except Busy:
+        return busy(call)
+
+
+def _handled(call: Call) -> Steps[Answer]:
+    denied = yield from site(call.allowed)
+    if denied is not None:
+        return SiteAnswer(denied)
+    response = yield from site(partial(call.body, _nothing_yet(call)))
+    return SiteAnswer(response)
+
+
+def _nothing_yet(call: Call) -> CurrentOperation:
+    return CurrentOperation(call.action.name, {})

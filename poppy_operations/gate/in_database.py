@@ -1,0 +1,185 @@
+"""Effects in the database: begin, then one transaction around terms, body and finish (7)."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from django.db import (
+    DatabaseError,
+    InterfaceError,
+    OperationalError,
+    connections,
+    transaction,
+)
+from django.http import HttpResponseBase
+
+from poppy_operations.browser.atomic import switched_off_aliases
+from poppy_operations.declarations import NotPerformed, Terms
+from poppy_operations.gate.answers import Answer, SiteAnswer
+from poppy_operations.gate.attempt import (
+    Lost,
+    OtherTerms,
+    Outcome,
+    Run,
+    answer_of,
+    of_the_other,
+    rendered,
+)
+from poppy_operations.gate.calls import SiteTerms
+from poppy_operations.gate.steps import Steps, database, site
+from poppy_operations.gate.stored import says_performed
+from poppy_operations.lifecycle import performing
+from poppy_operations.lifecycle.durable import Busy, enter_outermost, is_contention, using
+from poppy_operations.models import Operation
+
+logger = logging.getLogger("poppy_operations")
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How the site's code ended: its response, and whether the action was performed."""
+
+    response: HttpResponseBase
+    performed: bool
+
+
+def perform_in_database(run: Run) -> Steps[Outcome]:
+    """Perform one approved revision whose effects are all in our database."""
+    stack = ExitStack()
+    try:
+        if not (yield from database(partial(_begin_and_enter, run, stack))):
+            return Lost()
+        ended = yield from _attempted(run)
+        return (yield from database(partial(_close, run, stack, ended)))
+    except BaseException as raised:
+        undone = yield from database(partial(_undo, run, stack, raised))
+        if undone is not None:
+            return undone
+        raise
+
+
+def _begin_and_enter(run: Run, stack: ExitStack) -> bool:
+    if not run.begin():
+        return False
+    for alias in switched_off_aliases(run.call.request):
+        if alias != using():
+            stack.enter_context(transaction.atomic(using=alias))
+    # The last one in is the first one to commit: that it was performed is known before anything.
+    enter_outermost(stack)
+    connection = connections[using()]
+    if connection.vendor == "mysql":
+        # A body that swallows a deadlock has lost its transaction; the missing savepoint says so.
+        stack.enter_context(transaction.atomic(using=using()))
+    if connection.vendor == "sqlite" and not _begins_with_the_lock(connection):
+        # A transaction that reads first cannot write once another writer came between.
+        performing.hold(run.operation, run.attempt)
+    return True
+
+
+def _begins_with_the_lock(connection: Any) -> bool:
+    return getattr(connection, "transaction_mode", None) in {"IMMEDIATE", "EXCLUSIVE"}
+
+
+def _attempted(run: Run) -> Steps[Ended | OtherTerms]:
+    terms: SiteTerms = yield from site(run.call.terms)
+    if not isinstance(terms, Terms):
+        return Ended(terms, performed=False)
+    if terms.digest != run.revision.terms_digest:
+        return OtherTerms(terms)
+    try:
+        response = yield from site(partial(run.call.body, run.current))
+        response = yield from rendered(run, response)
+    except NotPerformed as said:
+        return Ended(answer_of(said), performed=False)
+    performed = yield from database(partial(says_performed, response))
+    return Ended(response, performed=performed)
+
+
+class _TakenOver(Exception):
+    pass
+
+
+class _NotPerformed(Exception):
+    pass
+
+
+def _close(run: Run, stack: ExitStack, ended: Ended | OtherTerms) -> Outcome:
+    """End the transaction of the effects: with finish, or rolled back."""
+    if isinstance(ended, OtherTerms) or not ended.performed:
+        _roll_back(stack, _NotPerformed())
+        run.release()
+        return ended if isinstance(ended, OtherTerms) else SiteAnswer(ended.response)
+    try:
+        finished = performing.finish(
+            run.operation,
+            run.approval,
+            run.answer(ended.response),
+            attempt=run.attempt,
+            now=run.call.now,
+            keeps_slot=run.keeps_slot,
+        )
+        if not finished:
+            raise _TakenOver  # noqa: TRY301  the transaction has to see it
+        stack.close()
+    except BaseException as raised:
+        answer = _after_failed_finish(run, stack, raised, ended.response)
+        if answer is None:
+            raise
+        return answer
+    performing.tell_performed(run.operation)
+    return SiteAnswer(ended.response)
+
+
+def _roll_back(stack: ExitStack, reason: BaseException) -> None:
+    try:
+        stack.__exit__(type(reason), reason, reason.__traceback__)
+    except (DatabaseError, InterfaceError):
+        # The connection is gone, and with it the transaction.
+        logger.warning("A transaction ended with its connection.", exc_info=True)
+
+
+def _after_failed_finish(
+    run: Run, stack: ExitStack, raised: BaseException, response: HttpResponseBase
+) -> Answer | None:
+    """Tell a failed commit from an ``on_commit`` hook that raised after it.
+
+    The release matches an attempt that did not commit. ``None``: not performed, by whatever was
+    raised. The release waits for a commit that is still in flight.
+    """
+    _roll_back(stack, raised)
+    if isinstance(raised, _TakenOver):
+        run.log(logging.WARNING, "An attempt outlived its lease and was taken over.")
+        return of_the_other(run)
+    if run.release():
+        if isinstance(raised, OperationalError | InterfaceError):
+            raise Busy(str(raised)) from raised
+        return None
+    operation = run.read_again()
+    if operation is not None and operation.state == Operation.State.PERFORMED:
+        performance = operation.performance
+        if performance.attempt == run.attempt:
+            run.log(logging.ERROR, "Performed, but a hook failed after the commit.", raised)
+            performing.tell_performed(run.operation)
+            return SiteAnswer(response)
+    return of_the_other(run, operation)
+
+
+def _undo(run: Run, stack: ExitStack, raised: BaseException) -> Answer | None:
+    """Roll back and release after an exception of the site's, which then passes on.
+
+    An attempt that was taken over gets the other's answer, and contention is not a fault.
+    """
+    _roll_back(stack, raised)
+    released = run.release()
+    if not isinstance(raised, Exception) or isinstance(raised, Busy):
+        return None
+    if not released and run.read_again() is not None:
+        run.log(logging.WARNING, "An attempt was taken over, and then failed.", raised)
+        return of_the_other(run)
+    if is_contention(raised):
+        raise Busy(str(raised)) from raised
+    return None

@@ -1,0 +1,254 @@
+"""The rounds of an agent's request: checks, terms, and then perform or ask."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
+
+from poppy_operations.browser.atomic import switched_off_aliases
+from poppy_operations.declarations import CurrentOperation, Terms
+from poppy_operations.gate.answers import Answer, Refused, SiteAnswer, StillPerforming, Undeclared
+from poppy_operations.gate.approvals import checks_1_and_2, decline, declined_before, is_named
+from poppy_operations.gate.asking import Ask, ask, ask_under_way
+from poppy_operations.gate.attempt import Lost, OtherTerms, Outcome, Run
+from poppy_operations.gate.callers import Caller
+from poppy_operations.gate.calls import Call, SiteTerms, Wanted
+from poppy_operations.gate.in_database import perform_in_database
+from poppy_operations.gate.outside import perform_outside
+from poppy_operations.gate.reading import has_record, is_expired, is_in_use, live_revisions
+from poppy_operations.gate.steps import Steps, database, site
+from poppy_operations.gate.transactions import in_transactions
+from poppy_operations.lifecycle import performing
+from poppy_operations.lifecycle.approving import stated
+from poppy_operations.lifecycle.durable import Busy
+from poppy_operations.models import Operation, Revision
+from poppy_operations.protocol.approval import ApprovalStatement
+
+logger = logging.getLogger("poppy_operations")
+
+T = TypeVar("T")
+ROUNDS = 4
+BUSY = Refused("temporarily_unavailable", headers={"Retry-After": "1"})
+
+
+@dataclass
+class Visit:
+    """What one agent's request has shown so far. ``looked``: checks 1 and 2 were just made."""
+
+    call: Call
+    caller: Caller
+    header: bool = False
+    statement: ApprovalStatement | None = None
+    named: Revision | None = None
+    rows: Sequence[Revision] | None = None
+    terms: Terms | None = None
+    looked: bool = False
+
+
+def busy(call: Call) -> Refused:
+    """The answer where the database was in the way, and the log of it."""
+    logger.warning(
+        "The database was in the way; nothing was performed.",
+        exc_info=True,
+        extra={"action": call.action.name},
+    )
+    return BUSY
+
+
+def transacted(call: Call, steps: Steps[T]) -> Steps[T]:
+    """Run the site's steps in the transactions that Django would have opened for them."""
+    return (yield from in_transactions(switched_off_aliases(call.request), steps))
+
+
+def ungated(call: Call) -> Steps[Answer]:
+    """The site's view, as if this app were not there, with the terms at hand."""
+    denied = yield from site(call.allowed)
+    if denied is not None:
+        return SiteAnswer(denied)
+    terms: SiteTerms = yield from site(call.terms)
+    if not isinstance(terms, Terms):
+        return SiteAnswer(terms)
+    return (yield from run_ungated(call, terms))
+
+
+def run_ungated(call: Call, terms: Terms) -> Steps[Answer]:
+    """Run the view for a request that needs no approval."""
+    current = CurrentOperation.without_id(call.action.name, terms)
+    response = yield from site(partial(call.body, current))
+    return SiteAnswer(response)
+
+
+def rounds(visit: Visit) -> Steps[Answer]:
+    """Go round until there is an answer: a claim that was lost is looked at again."""
+    for _ in range(ROUNDS):
+        outcome = yield from _round(visit)
+        if not isinstance(outcome, Lost):
+            return outcome
+        visit.looked = False
+    message = "The claim was lost again and again."
+    raise Busy(message)
+
+
+def _round(visit: Visit) -> Steps[Answer | Lost]:
+    if not visit.looked:
+        early = yield from database(partial(performed_or_performing, visit))
+        if early is not None:
+            return early
+    if visit.terms is None:
+        terms: SiteTerms = yield from transacted(visit.call, site(visit.call.terms))
+        if not isinstance(terms, Terms):
+            return SiteAnswer(terms)
+        visit.terms = terms
+    wanted = yield from database(partial(Wanted.of, visit.call, visit.terms))
+    gated = yield from database(partial(_is_gated, visit, wanted))
+    if not gated:
+        return (yield from transacted(visit.call, run_ungated(visit.call, visit.terms)))
+    outcome = yield from _approved(visit, wanted)
+    if isinstance(outcome, OtherTerms):
+        visit.terms = outcome.terms
+        wanted = yield from database(partial(Wanted.of, visit.call, outcome.terms))
+        visit.rows = None
+        outcome = None
+    if outcome is not None:
+        return outcome
+    return (yield from database(partial(_asked, visit, wanted)))
+
+
+def performed_or_performing(visit: Visit) -> Answer | None:
+    """Checks 1 and 2, before the site validates: a performed action changes what it says."""
+    call, caller = visit.call, visit.caller
+    if caller.owner is None:
+        return None
+    if caller.on_website:
+        rows = visit.rows = _picture(call, caller)
+        in_use = [row for row in rows if is_in_use(row) and row.raw_digest in call.raw_digests]
+        return ask_under_way(call, caller, in_use[0], rows) if in_use else None
+    if visit.statement is None:
+        return None
+    found = checks_1_and_2(call, caller, visit.statement)
+    if found is None or isinstance(found, Revision):
+        visit.named = found
+        return None
+    return found
+
+
+def _picture(call: Call, caller: Caller) -> Sequence[Revision]:
+    """The owner's live revisions, once every attempt that lapsed has been freed."""
+    assert caller.owner is not None  # noqa: S101  callers have asked; for the type checker
+    rows = live_revisions(caller.owner, call.now)
+    lapsed = {
+        row.operation_id: row.operation
+        for row in rows
+        if performing.is_lapsed(row.operation, call.now)
+    }
+    for operation in lapsed.values():
+        performing.free(operation, call.now)
+    return live_revisions(caller.owner, call.now) if lapsed else rows
+
+
+def _is_gated(visit: Visit, wanted: Wanted) -> bool:
+    """Whether the request needs approval, or has met an operation that it must go through."""
+    caller = visit.caller
+    if wanted.terms.needed or visit.header:
+        return True
+    if caller.owner is None:
+        return False
+    asked = Ask(visit.call, caller, caller.owner, wanted)
+    slot = asked.slot
+    rows = live_revisions(caller.owner, visit.call.now, slot)
+    return any(
+        (has_record(row) and asked.is_same(row) and not is_expired(row, visit.call.now))
+        or (row.operation.slot == slot and row.operation.state == Operation.State.PERFORMING)
+        for row in rows
+    )
+
+
+def _approved(visit: Visit, wanted: Wanted) -> Steps[Outcome | None]:
+    """Check 3, then decline or perform; ``None`` where there is no approval for the request."""
+    if visit.caller.owner is None:
+        return None
+    if visit.caller.on_website:
+        return (yield from _recorded(visit, wanted))
+    return (yield from _sent(visit, wanted))
+
+
+def _sent(visit: Visit, wanted: Wanted) -> Steps[Outcome | None]:
+    call, caller, statement, named = visit.call, visit.caller, visit.statement, visit.named
+    if statement is None or named is None or caller.owner is None:
+        return None
+    if not (is_named(named, statement, call.now) and _ask_of(visit, wanted).is_same(named)):
+        return None
+    decided = yield from database(partial(_declined, visit, named, statement))
+    if decided is not None:
+        return decided
+    approval = stated(statement, named, sid=caller.sid, now=call.now)
+    return (yield from perform(Run.of(call, caller, named, approval, statement)))
+
+
+def _declined(visit: Visit, named: Revision, statement: ApprovalStatement) -> Answer | Lost | None:
+    before = declined_before(named, statement)
+    if before is not None:
+        return before
+    decided = decline(named, statement, sid=visit.caller.sid, now=visit.call.now)
+    if isinstance(decided, bool):
+        return Lost() if decided else None
+    return decided
+
+
+def _recorded(visit: Visit, wanted: Wanted) -> Steps[Outcome | None]:
+    """The recorded approvals that match, first recorded first; a lost claim takes the next."""
+    call, caller = visit.call, visit.caller
+    asked = _ask_of(visit, wanted)
+    lost = False
+    for revision in visit.rows or ():
+        if not _matches(revision, asked):
+            continue
+        run = Run.of(call, caller, revision, revision.record, None)
+        outcome = yield from perform(run)
+        if isinstance(outcome, StillPerforming):
+            return (yield from database(partial(_still_on_website, visit, revision, outcome)))
+        if not isinstance(outcome, Lost):
+            return outcome
+        lost = True
+    return Lost() if lost else None
+
+
+def perform(run: Run) -> Steps[Outcome]:
+    """Perform one approved revision, unless another request has the claim."""
+    if run.call.action.effects == "database":
+        return (yield from perform_in_database(run))
+    return (yield from perform_outside(run))
+
+
+def _still_on_website(visit: Visit, revision: Revision, outcome: StillPerforming) -> Answer:
+    """What a browser gets while nobody may say that its action failed: a further reference."""
+    owner = visit.caller.owner
+    rows = [] if owner is None else live_revisions(owner, visit.call.now)
+    in_use = [row for row in rows if row.pk == revision.pk]
+    return ask_under_way(visit.call, visit.caller, in_use[0], rows) if in_use else outcome
+
+
+def _matches(revision: Revision, asked: Ask) -> bool:
+    return (
+        has_record(revision)
+        and revision.operation.state == Operation.State.OPEN
+        and not is_expired(revision, asked.call.now)
+        and asked.is_same(revision)
+    )
+
+
+def _ask_of(visit: Visit, wanted: Wanted) -> Ask:
+    assert visit.caller.owner is not None  # noqa: S101  callers have asked; for the type checker
+    named = "" if visit.statement is None else visit.statement.revision
+    return Ask(visit.call, visit.caller, visit.caller.owner, wanted, named)
+
+
+def _asked(visit: Visit, wanted: Wanted) -> Answer:
+    if visit.caller.owner is None:
+        refusal = visit.caller.refusal
+        return Undeclared(None if refusal is None else refusal.response)
+    asked = _ask_of(visit, wanted)
+    return ask(asked, asked.slot, visit.rows)

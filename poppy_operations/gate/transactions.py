@@ -1,0 +1,34 @@
+"""The transactions that Django would have opened around the site's own code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from functools import partial
+from typing import TypeVar
+
+from django.db import transaction
+
+from poppy_operations.gate.steps import Steps, database
+
+T = TypeVar("T")
+
+
+def in_transactions(aliases: Sequence[str], inner: Steps[T]) -> Steps[T]:
+    """Run the site's steps in the transactions that Django would have opened."""
+    if not aliases:
+        return (yield from inner)
+    stack = ExitStack()
+    try:
+        yield from database(partial(_enter_all, stack, aliases))
+        result = yield from inner
+    except BaseException as raised:
+        yield from database(partial(stack.__exit__, type(raised), raised, raised.__traceback__))
+        raise
+    yield from database(stack.close)
+    return result
+
+
+def _enter_all(stack: ExitStack, aliases: Sequence[str]) -> None:
+    for alias in aliases:
+        stack.enter_context(transaction.atomic(using=alias))
