@@ -26,8 +26,7 @@ from example_project.shop.reservations import (
     reservation_values,
     reserve,
 )
-from example_project.shop.standin import operation_of
-from poppy_operations.declarations import NotPerformed, Terms
+from poppy_operations import NotPerformed, Terms, operation_of
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -84,6 +83,11 @@ class ReservationRequest(serializers.Serializer[Any]):
 def own_order(request: Request, order_id: str) -> Order:
     """Return the order if it is the account's own; anybody else's does not exist for it."""
     return get_object_or_404(Order, order_id=order_id, customer_id=request.user.pk)
+
+
+def own_order_only(request: Request, order_id: str) -> None:
+    """Let nobody near another account's order, whatever was answered to whom before."""
+    own_order(request, order_id)
 
 
 def exchange_terms(request: Request, order_id: str) -> Terms:
@@ -166,7 +170,7 @@ class OrderDetail(APIView):
 class Exchanges(APIView):
     """Exchanges of an order."""
 
-    @exchange.api(terms=exchange_terms)
+    @exchange.api(terms=exchange_terms, allowed=own_order_only)
     def post(self, request: Request, order_id: str) -> HttpResponseBase:
         operation = operation_of(request)
         made = exchange_item(operation.terms, operation.operation_id)
@@ -185,7 +189,7 @@ class Exchanges(APIView):
 class Refunds(APIView):
     """Refunds of an order."""
 
-    @refund.api(terms=refund_terms)
+    @refund.api(terms=refund_terms, allowed=own_order_only)
     def post(self, request: Request, order_id: str) -> HttpResponseBase:
         operation = operation_of(request)
         try:

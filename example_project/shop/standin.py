@@ -1,4 +1,4 @@
-"""Stands in for the app's doors while they are built: everybody is an ordinary visitor."""
+"""Stands in for the API's door while it is built: everybody is an ordinary visitor there."""
 
 from __future__ import annotations
 
@@ -8,67 +8,37 @@ from typing import Any, TypeVar, cast
 
 from django.http import HttpResponse, HttpResponseBase
 
-from poppy_operations.declarations import (
-    CurrentOperation,
-    DeclaredAction,
-    NotPerformed,
-    Terms,
-)
+from poppy_operations import Action as ActionWithoutApi
+from poppy_operations import CurrentOperation, NotPerformed, Terms
 
 Handler = TypeVar("Handler", bound=Callable[..., HttpResponseBase])
-TermsFor = Callable[..., Terms | HttpResponseBase]
 
 
-class Action(DeclaredAction):
-    """An action whose doors let everybody through."""
+class Action(ActionWithoutApi):
+    """An action whose API door lets everybody through."""
 
-    def view(self, *, terms: TermsFor) -> Callable[[Handler], Handler]:
-        """Wrap a Django view."""
-
-        def wrap(handler: Handler) -> Handler:
-            @wraps(handler)
-            def through(request: Any, *args: Any, **kwargs: Any) -> HttpResponseBase:
-                return self._through(
-                    terms, request, lambda: handler(request, *args, **kwargs), kwargs
-                )
-
-            return cast(Handler, through)
-
-        return wrap
-
-    def api(self, *, terms: TermsFor) -> Callable[[Handler], Handler]:
+    def api(
+        self,
+        *,
+        terms: Callable[..., Terms | HttpResponseBase],
+        allowed: Callable[..., HttpResponseBase | None] | None = None,
+    ) -> Callable[[Handler], Handler]:
         """Wrap a handler of a DRF view."""
 
         def wrap(handler: Handler) -> Handler:
             @wraps(handler)
             def through(view: Any, request: Any, *args: Any, **kwargs: Any) -> HttpResponseBase:
-                return self._through(
-                    terms, request, lambda: handler(view, request, *args, **kwargs), kwargs
-                )
+                if allowed is not None:
+                    allowed(request, **kwargs)
+                found = terms(request, **kwargs)
+                if isinstance(found, HttpResponseBase):
+                    return found
+                request._request.operation = CurrentOperation.without_id(self.name, found)  # noqa: SLF001  DRF has no other name for it
+                try:
+                    return handler(view, request, *args, **kwargs)
+                except NotPerformed as outcome:
+                    return outcome.response or HttpResponse(status=409)
 
-            return cast(Handler, through)
+            return cast("Handler", through)
 
         return wrap
-
-    def _through(
-        self,
-        terms: TermsFor,
-        request: Any,
-        body: Callable[[], HttpResponseBase],
-        kwargs: dict[str, Any],
-    ) -> HttpResponseBase:
-        if request.method in {"GET", "HEAD", "OPTIONS", "TRACE"}:
-            return body()
-        found = terms(request, **kwargs)
-        if isinstance(found, HttpResponseBase):
-            return found
-        request.operation = CurrentOperation.without_id(self.name, found)
-        try:
-            return body()
-        except NotPerformed as outcome:
-            return outcome.response or HttpResponse(status=409)
-
-
-def operation_of(request: Any) -> CurrentOperation:
-    """Return the operation of a request inside a door."""
-    return cast(CurrentOperation, request.operation)

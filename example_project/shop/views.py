@@ -16,8 +16,7 @@ from example_project.shop.forms import ExchangeForm, ReservationForm
 from example_project.shop.models import Order, OrderItem, Product, Reservation
 from example_project.shop.operations import exchange, reservation
 from example_project.shop.reservations import reservation_summary, reservation_values, reserve
-from example_project.shop.standin import operation_of
-from poppy_operations.declarations import Terms
+from poppy_operations import Terms, operation_of
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AnonymousUser, User
@@ -87,6 +86,11 @@ def reservations_page(request: HttpRequest, form: ReservationForm) -> HttpRespon
     )
 
 
+def own_order_only(request: HttpRequest, order_id: str) -> None:
+    """Let nobody near another customer's order, whatever was answered to whom before."""
+    own_order(request, order_id)
+
+
 def exchange_terms(request: HttpRequest, order_id: str) -> Terms | HttpResponse:
     """Return the exact terms of the exchange, or the form with its errors."""
     order = own_order(request, order_id)
@@ -104,7 +108,7 @@ def exchange_terms(request: HttpRequest, order_id: str) -> Terms | HttpResponse:
 
 @require_POST
 @login_required
-@exchange.view(terms=exchange_terms)
+@exchange.view(terms=exchange_terms, allowed=own_order_only)
 def exchange_on_website(request: HttpRequest, order_id: str) -> HttpResponse:
     """Exchange an item and show the order again."""
     operation = operation_of(request)

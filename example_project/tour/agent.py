@@ -40,9 +40,9 @@ def reference_in(answer: Answer) -> Reference | None:
 
 def approval_of(
     operation: Mapping[str, Any], *, approver: str = "user", input_type: str | None = "tap"
-) -> dict[str, object]:
+) -> dict[str, str | int]:
     """Return an approval of exactly the revision that was returned (6)."""
-    approval: dict[str, object] = {
+    approval: dict[str, str | int] = {
         "operation_id": operation["operation_id"],
         "revision": operation["revision"],
         "approver": approver,
@@ -62,7 +62,7 @@ class Agent:
         self.access_token = access_token
 
     def post(
-        self, url: str, content: object, *, approval: Mapping[str, object] | None = None
+        self, url: str, content: object, *, approval: Mapping[str, str | int] | None = None
     ) -> Answer:
         """Send a request of the agent's own, with the Session header, to an address."""
         headers = self._headers(approval) | {"Content-Type": "application/json"}
@@ -72,7 +72,7 @@ class Agent:
         """Read something through the shop's API."""
         return send("GET", url, self._headers(None))
 
-    def _headers(self, approval: Mapping[str, object] | None) -> dict[str, str]:
+    def _headers(self, approval: Mapping[str, str | int] | None) -> dict[str, str]:
         headers = self.keys.headers(
             user_id=USER_ID,
             sid=SESSION_ID,
