@@ -8,6 +8,8 @@ from types import MappingProxyType
 _ERRORS: dict[str, tuple[int, frozenset[str]]] = {
     "invalid_request": (400, frozenset()),
     "invalid_session": (403, frozenset()),
+    "invalid_token": (401, frozenset()),
+    "sign_in_required": (401, frozenset()),
     "extension_required": (403, frozenset({"extension"})),
     "insufficient_scope": (403, frozenset({"scope"})),
     "approval_required": (403, frozenset()),

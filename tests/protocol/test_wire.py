@@ -188,6 +188,8 @@ def test_every_error_code_has_one_status() -> None:
     assert dict(STATUSES) == {
         "invalid_request": 400,
         "invalid_session": 403,
+        "invalid_token": 401,
+        "sign_in_required": 401,
         "extension_required": 403,
         "insufficient_scope": 403,
         "approval_required": 403,

@@ -1,0 +1,68 @@
+"""The form that makes the same request again, for the Continue button (4, "Websites")."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from django.http import HttpRequest, QueryDict
+
+CSRF_FIELD = "csrfmiddlewaretoken"
+FORMS = frozenset({"application/x-www-form-urlencoded", "multipart/form-data"})
+# A form turns single line ends into pairs, and a page cannot hold U+0000.
+_NOT_REPEATABLE = re.compile(r"\r(?!\n)|(?<!\r)\n|\x00")
+
+
+@dataclass(frozen=True)
+class Continuing:
+    """A form of hidden fields: where it goes, how, and what it holds, in the order it came.
+
+    The CSRF token is not among the fields; the page has a fresh one.
+    """
+
+    method: str
+    action: str
+    encoding: str
+    fields: tuple[tuple[str, str], ...]
+
+    @property
+    def posts(self) -> bool:
+        """Whether the form needs a CSRF token."""
+        return self.method == "post"
+
+
+def continuing_of(request: HttpRequest) -> Continuing | None:
+    """Return the form that repeats a request, or ``None`` where a form cannot do so completely.
+
+    So it is with uploads and with fields that ``sensitive_post_parameters`` names, which are not
+    echoed, with bodies that no form sent, and with methods that no form has.
+    """
+    if request.method == "GET":
+        return _form("get", request.get_full_path().partition("?")[0], "", request.GET)
+    if request.method != "POST" or not _is_posted_form(request):
+        return None
+    posted = request.POST.copy()
+    posted.pop(CSRF_FIELD, None)
+    if request.FILES or _sensitive(request, posted):
+        return None
+    return _form("post", request.get_full_path(), request.content_type or "", posted)
+
+
+def _is_posted_form(request: HttpRequest) -> bool:
+    if request.content_type not in FORMS:
+        return request.META.get("CONTENT_LENGTH") in {None, "", "0"}
+    # A body that something else has read leaves no fields behind.
+    is_read = bool(request.POST or request.FILES)
+    return is_read or request.META.get("CONTENT_LENGTH") in {None, "", "0"}
+
+
+def _sensitive(request: HttpRequest, posted: QueryDict) -> bool:
+    names: str | tuple[str, ...] = getattr(request, "sensitive_post_parameters", ())
+    return bool(posted) if names == "__ALL__" else any(name in posted for name in names)
+
+
+def _form(method: str, action: str, encoding: str, values: QueryDict) -> Continuing | None:
+    fields = tuple((name, value) for name, listed in values.lists() for value in listed)
+    if any(_NOT_REPEATABLE.search(text) for field in fields for text in field):
+        return None
+    return Continuing(method, action, encoding, fields)

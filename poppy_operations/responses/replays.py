@@ -1,0 +1,43 @@
+"""The stored answer of an operation that was performed before (7)."""
+
+from __future__ import annotations
+
+import json
+from http import HTTPStatus
+
+from django.http import HttpResponse
+
+from poppy_operations.models import Performance
+from poppy_operations.responses.bodies import not_stored
+
+WITHOUT_BODY = frozenset({HTTPStatus.NO_CONTENT, HTTPStatus.RESET_CONTENT, HTTPStatus.NOT_MODIFIED})
+
+
+def replayed(performance: Performance) -> HttpResponse | None:
+    """Return status, headers and bytes as they were first sent.
+
+    ``None`` where the body was not stored and the status promises one.
+    """
+    if performance.body is not None:
+        return _again(performance, bytes(performance.body))
+    if performance.status in WITHOUT_BODY:
+        return _again(performance, b"")
+    return redirected(performance)
+
+
+def redirected(performance: Performance) -> HttpResponse | None:
+    """Return the stored redirect, or ``None`` where the answer was none."""
+    is_redirect = 300 <= performance.status < 400
+    return _again(performance, b"") if is_redirect and "location" in _names(performance) else None
+
+
+def _names(performance: Performance) -> set[str]:
+    return {name.lower() for name, _value in json.loads(performance.headers)}
+
+
+def _again(performance: Performance, body: bytes) -> HttpResponse:
+    response = HttpResponse(body, status=performance.status)
+    del response.headers["Content-Type"]  # It is among the stored ones, if there was one.
+    for name, value in json.loads(performance.headers):
+        response.headers[name] = value
+    return not_stored(response)

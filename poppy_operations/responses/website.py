@@ -1,0 +1,140 @@
+"""The forms of a website: pages, fragments for htmx, JSON for a page's own scripts (4, 6, 7).
+
+None of them holds an operation, its terms or its reference; that is in the header alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.cache import patch_vary_headers
+
+from poppy_operations.gate.answers import (
+    ApprovalRequired,
+    Declined,
+    PlainlyPerformed,
+    Refused,
+    Replay,
+    StillPerforming,
+    Undeclared,
+)
+from poppy_operations.protocol import wire
+from poppy_operations.protocol.errors import error_body
+from poppy_operations.protocol.structured import poppy_operation
+from poppy_operations.responses.api import EXTENSION_REQUIRED, OurAnswer, api_answer
+from poppy_operations.responses.bodies import (
+    extra_members,
+    json_answer,
+    not_stored,
+    refused,
+    status_of,
+)
+from poppy_operations.responses.continuing import FORMS, continuing_of
+from poppy_operations.responses.kinds import VARY, Kind, kind_of
+from poppy_operations.responses.replays import redirected
+
+TARGET = "poppy-operations"  # the id of what our pages and fragments say
+# htmx is told to show what it would not (it needs htmx.js for a 403), and where.
+HTMX = {
+    Kind.BOOSTED: {"HX-Retarget": "body", "HX-Reswap": "innerHTML"},
+    Kind.FRAGMENT: {"HX-Retarget": "body", "HX-Reswap": "afterbegin"},
+}
+# The Continue form is posted from the page: without an origin Django would refuse its token.
+REFERRER_POLICY = "same-origin"
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """One thing to say, as a page and as JSON."""
+
+    template: str
+    body: Mapping[str, object]
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    context: Mapping[str, Any] = field(default_factory=dict)
+
+
+def website_answer(answer: OurAnswer, request: HttpRequest) -> HttpResponse:
+    """Return an answer as a browser can show it.
+
+    Raises what ``extra_members`` raises, and ``ValueError`` where the site's members would
+    overwrite the protocol's.
+    """
+    kind = kind_of(request)
+    match answer:
+        case ApprovalRequired():
+            return _show(request, kind, _waiting(request, kind, answer))
+        case StillPerforming():
+            headers = {"Retry-After": str(answer.retry_after_s)}
+            return _show(
+                request, kind, _Shown("performing", {"status": "performing"}, 503, headers)
+            )
+        case Replay():
+            return redirected(answer.performance) or _show(request, kind, _DONE)
+        case PlainlyPerformed():
+            return _show(request, kind, _DONE)
+        case Undeclared():
+            status = status_of(EXTENSION_REQUIRED)
+            body = error_body(EXTENSION_REQUIRED.code, **EXTENSION_REQUIRED.members)
+            return _show(request, kind, _Shown("undeclared", body, status))
+        case Declined():
+            return api_answer(answer, request)
+    return _refused(request, kind, answer)
+
+
+_DONE = _Shown("done", {"status": "performed"})
+
+
+def _waiting(request: HttpRequest, kind: Kind, answer: ApprovalRequired) -> _Shown:
+    headers = {"Poppy-Operation": poppy_operation(answer.sid, answer.ref)}
+    if kind is Kind.JSON:
+        body = wire.website_approval_required(extra_members(request, "website"))
+        return _Shown("waiting", body, 403, headers)
+    is_page = kind is not Kind.FRAGMENT  # Beside a fragment there still is what was pressed.
+    context = {
+        "under_way": answer.under_way,
+        "continuing": continuing_of(request) if is_page else None,
+        "by_form": request.content_type in FORMS,
+        "watch_url": reverse("poppy_operations:waiting", args=[answer.watch]) if is_page else "",
+        "differing": answer.differing if settings.DEBUG else (),
+    }
+    return _Shown("waiting", {}, 403, headers, context)
+
+
+def _refused(request: HttpRequest, kind: Kind, answer: Refused) -> HttpResponse:
+    status = status_of(answer)
+    if status not in {429, 503}:
+        return refused(answer)
+    body = error_body(answer.code, **answer.members)
+    context = {"too_many": status == 429}
+    return _show(request, kind, _Shown("later", body, status, answer.headers, context))
+
+
+def _show(request: HttpRequest, kind: Kind, shown: _Shown) -> HttpResponse:
+    if kind is Kind.JSON:
+        response = json_answer(shown.body, shown.status)
+    else:
+        layout = "fragment" if kind is Kind.FRAGMENT else "page"
+        context = {
+            "layout": f"poppy_operations/{layout}.html",
+            "is_fragment": kind is Kind.FRAGMENT,
+            **shown.context,
+        }
+        template = f"poppy_operations/{shown.template}.html"
+        response = not_stored(render(request, template, context, status=shown.status))
+        response.headers["Referrer-Policy"] = REFERRER_POLICY
+    for name, value in {**shown.headers, **_for_htmx(kind)}.items():
+        response.headers[name] = value
+    patch_vary_headers(response, VARY)
+    return response
+
+
+def _for_htmx(kind: Kind) -> Mapping[str, str]:
+    where = HTMX.get(kind)
+    return {} if where is None else {**where, "HX-Reselect": f"#{TARGET}"}

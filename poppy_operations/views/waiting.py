@@ -1,0 +1,74 @@
+"""What a waiting page asks: where the operation that it waits for stands (design: website)."""
+
+from __future__ import annotations
+
+import logging
+from functools import cache
+
+from django.contrib.auth.decorators import login_not_required
+from django.contrib.sessions.backends.base import SessionBase
+from django.db import Error as DatabaseError
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.utils.cache import patch_vary_headers
+from django.views.decorators.http import require_GET
+
+from poppy_operations.browser.atomic import never_atomic
+from poppy_operations.gate.references import watched
+from poppy_operations.protocol.ids import is_ref
+from poppy_operations.responses.bodies import json_answer
+
+logger = logging.getLogger("poppy_operations")
+
+RETRY_AFTER_S = 5
+
+
+@never_atomic
+@login_not_required
+@require_GET
+def waiting(request: HttpRequest, watch: str) -> HttpResponse:
+    """Say ``waiting``, ``approved``, ``performing``, ``performed`` or ``unknown``.
+
+    Only to the browser whose page it is, while its join lives; all else is unknown. The Django
+    session is not written, so that an open page neither keeps it alive nor undoes what another
+    request of the browser writes meanwhile.
+    """
+    try:
+        status = watched(request, watch, timezone.now()) if is_ref(watch) else "unknown"
+        response = json_answer({"status": status})
+    except DatabaseError:
+        logger.warning("The database was in the way of a waiting page.", exc_info=True)
+        response = json_answer({"status": "later"}, 503, {"Retry-After": str(RETRY_AFTER_S)})
+    _leave_unsaved(request)
+    patch_vary_headers(response, ["Cookie"])
+    return response
+
+
+class _SavedIfWritten(SessionBase):
+    """A Django session that is saved only if somebody wrote to it.
+
+    Under ``SESSION_SAVE_EVERY_REQUEST`` the middleware saves every session but one that does not
+    say whether it was accessed.
+    """
+
+    @property
+    def accessed(self) -> bool:
+        """Whether the session was read; no word about it until it is written."""
+        if not self.modified:
+            raise AttributeError
+        return True
+
+    @accessed.setter
+    def accessed(self, value: bool) -> None:
+        """Let the store say what it says at every access."""
+
+
+@cache
+def _saved_if_written(store: type[SessionBase]) -> type[SessionBase]:
+    return type(store.__name__, (_SavedIfWritten, store), {"__module__": store.__module__})
+
+
+def _leave_unsaved(request: HttpRequest) -> None:
+    session = getattr(request, "session", None)
+    if isinstance(session, SessionBase):
+        session.__class__ = _saved_if_written(type(session))
