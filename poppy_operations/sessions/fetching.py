@@ -22,12 +22,14 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 
 from django.conf import settings
 
+from poppy_operations.models import URL_LENGTH
+
 SECONDS: Final = 5.0
 LARGEST_BODY: Final = 100_000
 MOST_REDIRECTS: Final = 3
 
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
-_URL = re.compile(r"https?://[!-~]{1,492}", re.IGNORECASE)
+_URL = re.compile(r"https?://[!-~]+", re.IGNORECASE)
 _NAT64: Final = ip_network("64:ff9b::/96")
 
 
@@ -42,8 +44,8 @@ def checked_url(url: str) -> SplitResult:
         ValueError: anything else, and URLs with a user name or a fragment.
 
     """
-    if _URL.fullmatch(url) is None:
-        message = "The URL is not an absolute HTTPS URL of printable ASCII characters."
+    if len(url) > URL_LENGTH or _URL.fullmatch(url) is None:
+        message = f"The URL is not an absolute HTTPS URL of {URL_LENGTH} printable characters."
         raise ValueError(message)
     parts = urlsplit(url)
     _port(parts)

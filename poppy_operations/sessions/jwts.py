@@ -36,13 +36,11 @@ def unverified_header(token: str) -> dict[str, object]:
             extensions, of which we know none.
 
     """
-    header = _part(token, 0)
+    header = _json_object(_part(token, 0))
     if header.get("alg") not in ALGORITHMS:
         message = "The JWT has an algorithm that is not accepted."
         raise BadJwt(message)
-    if "crit" in header or "b64" in header:
-        message = "The JWT has critical extensions."
-        raise BadJwt(message)
+    _refuse_extensions(header)
     return header
 
 
@@ -53,7 +51,7 @@ def unverified_claims(token: str) -> dict[str, object]:
         BadJwt: malformed or too long.
 
     """
-    return _part(token, 1)
+    return _json_object(_part(token, 1))
 
 
 def verified_claims(token: str, key: PublicKey) -> dict[str, object]:
@@ -63,13 +61,14 @@ def verified_claims(token: str, key: PublicKey) -> dict[str, object]:
         BadJwt: malformed, or not signed with that key and the algorithm that is the key's.
 
     """
-    unverified_header(token)
+    _check_form(token)
     try:
-        _JWS.decode_complete(token, key.key, algorithms=[key.alg])
+        decoded = _JWS.decode_complete(token, key.key, algorithms=[key.alg])
     except (jwt.PyJWTError, TypeError, ValueError, RecursionError) as error:
         message = f"The JWT's signature does not verify ({type(error).__name__})."
         raise BadJwt(message) from None
-    return _part(token, 1)
+    _refuse_extensions(decoded["header"])
+    return _json_object(decoded["payload"])
 
 
 def text_claim(claims: dict[str, object], name: str, *, longest: int = 500) -> str:
@@ -119,17 +118,35 @@ def check_lifetime(claims: dict[str, object], *, longest: int, leeway: int, now:
     raise BadJwt(message)
 
 
-def _part(token: str, index: int) -> dict[str, object]:
+def _check_form(token: str) -> None:
     if len(token) > LONGEST_JWT or _COMPACT.fullmatch(token) is None:
         message = "The text is not a compact JWT, or too long for one."
         raise BadJwt(message)
+
+
+def _part(token: str, index: int) -> bytes:
+    _check_form(token)
     encoded = token.split(".")[index]
     try:
-        part = json.loads(urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4)).decode("utf-8"))
+        return urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4))
+    except ValueError:
+        message = "A part of the JWT is not base64url."
+        raise BadJwt(message) from None
+
+
+def _json_object(content: bytes) -> dict[str, object]:
+    try:
+        value = json.loads(content.decode("utf-8"))
     except (ValueError, RecursionError):
         message = "A part of the JWT is not JSON."
         raise BadJwt(message) from None
-    if not isinstance(part, dict):
+    if not isinstance(value, dict):
         message = "A part of the JWT is not a JSON object."
         raise BadJwt(message)
-    return part
+    return value
+
+
+def _refuse_extensions(header: dict[str, object]) -> None:
+    if "crit" in header or "b64" in header:
+        message = "The JWT has critical extensions."
+        raise BadJwt(message)

@@ -18,6 +18,7 @@ from poppy_operations.sessions.agents import (
     refresh_keys,
     revoke_agent,
 )
+from poppy_operations.sessions.keys import parsed_key_set
 from poppy_operations.sessions.refusals import KeysUnavailable
 
 
@@ -48,7 +49,7 @@ class Command(BaseCommand):
     def add(self, options: dict[str, Any]) -> None:
         jwks = None
         if options["jwks"] is not None:
-            jwks = json.loads(Path(options["jwks"]).read_text(encoding="utf-8"))
+            jwks = json.loads(parsed_key_set(Path(options["jwks"]).read_bytes()))
         agent = add_agent(
             options["client_id"], name=options["name"], jwks=jwks, jwks_uri=options["jwks_uri"]
         )
