@@ -12,13 +12,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
+from example_project.tour.commands import LAST_LINES, PROJECT, run_command
 from example_project.tour.narration import Surprise
 
-PROJECT = Path(__file__).resolve().parent.parent.parent
 START_S = 60
-COMMAND_S = 120
 LOOK_AGAIN_S = 0.05
-LAST_LINES = 20
 ASGI = (
     "-m",
     "uvicorn",
@@ -97,20 +95,7 @@ class Server:
             Surprise: the command failed.
 
         """
-        done = subprocess.run(  # noqa: S603  our own interpreter, script and arguments
-            [sys.executable, str(PROJECT / "manage.py"), *arguments],
-            cwd=PROJECT,
-            env=self._environment,
-            capture_output=True,
-            text=True,
-            timeout=COMMAND_S,
-            check=False,
-        )
-        if done.returncode != 0:
-            last = done.stderr.strip().splitlines()[-LAST_LINES:]
-            message = f"manage.py {' '.join(arguments)} failed:\n" + "\n".join(last)
-            raise Surprise(message)
-        return done.stdout
+        return run_command(*arguments, environment=self._environment)
 
     def last_words(self) -> str:
         """Return the end of the server's log."""

@@ -8,7 +8,8 @@ from typing import Any
 
 from example_project.tour.agent import CLIENT_ID, Agent, Reference
 from example_project.tour.browser import Browser
-from example_project.tour.narration import Narrator, expect
+from example_project.tour.narration import Narrator, Surprise, expect
+from example_project.tour.pages import Form
 from example_project.tour.server import Server
 from example_project.tour.web import Answer
 from poppy_operations.testing.agents import PersonalAgent
@@ -56,3 +57,12 @@ def expect_status(answer: Answer, *statuses: int) -> None:
     wanted = " or ".join(map(str, statuses))
     shown = answer.text.strip()[:300]
     expect(answer.status in statuses, f"{answer.line}, and not {wanted}: {shown}")
+
+
+def form_of(browser: Browser, name: str, value: str | None = None) -> Form:
+    """Return the form of the page that is shown which has this field, and a button."""
+    form = browser.page.form_with(name, value)
+    if form is None or not form.buttons:
+        message = f"The page {browser.page.title!r} has no form with {name} and a button."
+        raise Surprise(message)
+    return form

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from example_project.tour.agent import SESSION_ID, Agent, Reference, approval_of, reference_in
 from example_project.tour.narration import Surprise, expect
-from example_project.tour.pages import Form
-from example_project.tour.story import ITEM, ORDER, WANTED, Story, expect_status
+from example_project.tour.story import ITEM, ORDER, WANTED, Story, expect_status, form_of
 from example_project.tour.web import Answer, send
 
 SIGN_IN = "poppy:browser-sign-in"
@@ -52,18 +51,8 @@ def the_browser_joins(story: Story) -> None:
 def submit_exchange(story: Story) -> Answer:
     """Have the browser submit the form of the order page, as it is or opened again."""
     story.browser.open(f"{story.shop}/orders/{ORDER}/")
-    form = expect_form(story, "item_id", ITEM)
+    form = form_of(story.browser, "item_id", ITEM)
     return story.browser.submit(form, {"replacement_sku": WANTED}, form.buttons[0])
-
-
-def expect_form(story: Story, name: str, value: str | None = None) -> Form:
-    """Return the form of the page that has this field, and a button."""
-    page = story.browser.page
-    form = page.form_with(name, value)
-    if form is None or not form.buttons:
-        message = f"The page {page.title!r} has no form with {name} and a button."
-        raise Surprise(message)
-    return form
 
 
 def expect_reference(answer: Answer) -> Reference:
@@ -194,7 +183,7 @@ def alice_thinks_and_the_price_rises(story: Story) -> None:
 
 def press_continue(story: Story) -> Answer:
     """Press the button of the waiting page, which repeats the browser's request."""
-    form = expect_form(story, "replacement_sku")
+    form = form_of(story.browser, "replacement_sku")
     return story.browser.submit(form, button=form.buttons[0])
 
 
