@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 from django.http import HttpRequest, HttpResponseBase
 
 from poppy_operations.declarations import CurrentOperation, DeclaredAction, Terms
+from poppy_operations.doors.gated import GATED_METHODS
 from poppy_operations.gate.steps import arun, run
-from poppy_operations.views.door import GATED_METHODS
+from poppy_operations.rest_framework.door import api_door
 from poppy_operations.views.website import gated_door, run_door, view_door
 
 F = TypeVar("F", bound=Callable[..., HttpResponseBase | Awaitable[HttpResponseBase]])
@@ -51,6 +52,38 @@ class Action(DeclaredAction):
         def decorate(view: F) -> F:
             return view_door(
                 self, view, terms=terms, allowed=allowed, methods=methods, ignore=ignore
+            )
+
+        return decorate
+
+    def api(
+        self,
+        *,
+        terms: TermsFor,
+        allowed: Allowed | None = None,
+        replay: Callable[..., Any] | None = None,
+        methods: Sequence[str] = GATED_METHODS,
+        ignore: Sequence[str] = (),
+    ) -> Callable[[F], F]:
+        """Put an API's view or handler behind the gate; sync or async.
+
+        A function below ``@api_view``, a handler of an APIView, generic view or ViewSet, or a plain
+        Django view that speaks JSON. Authentication, permissions, throttles and parsing come
+        first, as without the gate.
+        ``replay(request, operation)`` gives the answer again of an action that was performed,
+        where its body cannot be stored, such as a stream's or a very large one's; the other
+        arguments are those of ``view``.
+        """
+
+        def decorate(view: F) -> F:
+            return api_door(
+                self,
+                view,
+                terms=terms,
+                allowed=allowed,
+                replay=replay,
+                methods=methods,
+                ignore=ignore,
             )
 
         return decorate

@@ -10,9 +10,9 @@ from django.http import HttpRequest
 from django.utils.module_loading import import_string
 
 from poppy_operations.conf import conf
-from poppy_operations.declarations import CurrentOperation, Decline, DeclaredAction, Refusal
+from poppy_operations.declarations import CurrentOperation, DeclaredAction, Decline, Refusal
 from poppy_operations.protocol.approval import ApprovalStatement
-from poppy_operations.sessions.refusals import InvalidToken, KeysUnavailable
+from poppy_operations.sessions.refusals import InvalidToken, KeysUnavailable, SessionRefused
 from poppy_operations.sessions.session import Session
 from poppy_operations.sessions.tokens import TokenVerifier
 from poppy_operations.sessions.verification import SessionVerifier
@@ -84,6 +84,26 @@ class Company:
     def extra_members(self, request: HttpRequest, interface: str) -> Mapping[str, Any]:
         """More members for the body that asks for approval, such as the API's own fields (4)."""
         return {}
+
+
+_VERIFIED = "_poppy_verified"
+
+
+def verified_session(request: HttpRequest) -> Session:
+    """The Session of an agent's request, verified once for each request.
+
+    Raises a ``SessionRefused``, the same one at every call.
+    """
+    outcome: Session | SessionRefused | None = getattr(request, _VERIFIED, None)
+    if outcome is None:
+        try:
+            outcome = get_company().session_for(request)
+        except SessionRefused as refused:
+            outcome = refused
+        setattr(request, _VERIFIED, outcome)
+    if isinstance(outcome, SessionRefused):
+        raise outcome
+    return outcome
 
 
 def get_company() -> Company:

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.http import HttpResponseBase
 
+from poppy_operations.declarations import CurrentOperation
 from poppy_operations.models import Performance
 from poppy_operations.protocol.operation import DeclineStatement, ReturnedOperation
 
@@ -53,8 +54,13 @@ class StillPerforming:
 class Replay:
     """The answer of an operation that was performed before (7)."""
 
-    operation_id: str
+    operation: CurrentOperation
     performance: Performance
+
+    @property
+    def operation_id(self) -> str:
+        """The operation whose answer it is."""
+        return self.operation.operation_id or ""
 
 
 @dataclass(frozen=True)

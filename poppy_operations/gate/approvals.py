@@ -102,6 +102,7 @@ def checks_1_and_2(
 def _replay(call: Call, found: Revision, statement: ApprovalStatement) -> Answer:
     performance = found.operation.performance
     performed = performance.revision
+    performed.operation = found.operation
     if performed.target_digest not in call.target_digests:
         return PlainlyPerformed(found.operation.operation_id)
     differs = statement.revision != performed.revision
@@ -110,7 +111,7 @@ def _replay(call: Call, found: Revision, statement: ApprovalStatement) -> Answer
             "An operation's answer was given again to a request that differs from the first one.",
             extra={"operation_id": found.operation.operation_id, "named": statement.revision},
         )
-    return Replay(found.operation.operation_id, performance)
+    return Replay(current_operation(performed, None), performance)
 
 
 def is_named(revision: Revision, statement: ApprovalStatement, now: datetime) -> bool:

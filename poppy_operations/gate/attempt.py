@@ -106,7 +106,7 @@ class Run:
         """The operation as it is now."""
         return (
             Operation.objects.using(using())
-            .select_related("performance")
+            .select_related("performance__revision")
             .filter(pk=self.operation.pk)
             .first()
         )
@@ -142,5 +142,7 @@ def of_the_other(run: Run, operation: Operation | None = None) -> Answer:
     """The answer where another attempt decides: its stored one, or that it is under way."""
     operation = operation or run.read_again()
     if operation is not None and operation.state == Operation.State.PERFORMED:
-        return Replay(operation.operation_id, operation.performance)
+        performance = operation.performance
+        performance.revision.operation = operation
+        return Replay(current_operation(performance.revision, None), performance)
     return still_performing(operation or run.operation)

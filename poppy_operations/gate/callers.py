@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from django.http import HttpRequest
 
 from poppy_operations.browser.state import browser_of
-from poppy_operations.company import get_company
+from poppy_operations.company import get_company, verified_session
 from poppy_operations.declarations import Refusal
 from poppy_operations.gate.answers import Refused
 from poppy_operations.gate.calls import Call
@@ -93,7 +93,7 @@ def is_the_websites(request: HttpRequest) -> bool:
 def verified(request: HttpRequest) -> Session | Refused:
     """The verified Session of an agent's request, or the core protocol's error for it."""
     try:
-        return get_company().session_for(request)
+        return verified_session(request)
     except SessionRefused as refused:
         return refusal_of(refused)
 

@@ -32,6 +32,7 @@ class Call:
 
     ``allowed``, ``terms`` and ``body`` are the site's own code; each may be a coroutine function.
     ``render`` makes a response final, inside the run, so that what is stored is what is sent.
+    ``replay`` gives an answer again whose body was not stored, such as a stream's.
     ``interface`` is the one of the door for requests in a Session; a joined browser's are the
     website's whatever the door.
     """
@@ -44,6 +45,7 @@ class Call:
     allowed: Callable[[], Any] = _no_one
     user: Callable[[], Any] = _no_one
     render: Callable[[HttpResponseBase], HttpResponseBase] = _unchanged
+    replay: Callable[[CurrentOperation], Any] | None = None
     ignore: Sequence[str] = ()
     interface: str = Operation.Interface.API
     conversation: str = ""

@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django.contrib.auth.base_user import AbstractBaseUser
+from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -146,13 +147,21 @@ def _cookie(body: dict[str, Any]) -> tuple[str, str] | None:
     cookie = body.get("cookie")
     if cookie is None:
         return None
-    if isinstance(cookie, dict):
-        name, value = cookie.get("name"), cookie.get("value")
-        is_named = isinstance(name, str) and 0 < len(name) <= COOKIE_NAME_LENGTH
-        if is_named and isinstance(value, str) and value:
-            return name, value
+    name, value = _members(cookie)
+    if isinstance(name, str) and isinstance(value, str) and value and _is_name(name):
+        return name, value
     message = "`cookie` is not an object with the `name` and the `value` of a cookie."
     raise BadRequest(message)
+
+
+def _is_name(name: str) -> bool:
+    return 0 < len(name) <= COOKIE_NAME_LENGTH
+
+
+def _members(cookie: object) -> tuple[object, object]:
+    if not isinstance(cookie, dict):
+        return None, None
+    return cookie.get("name"), cookie.get("value")
 
 
 @never_atomic
@@ -200,7 +209,13 @@ def _has_own_login(request: HttpRequest, join: Join) -> bool:
 
 
 def _ask(request: HttpRequest, join: Join, user: AbstractBaseUser | None) -> HttpResponse:
-    context = {"agent": join.agent, "present": request.user, "future": user}
+    is_signed_out = user is not None or marks.LOGIN in request.session
+    context = {
+        "agent": join.agent,
+        "present": request.user,
+        "future": user,
+        "is_signed_out": is_signed_out,
+    }
     response = render(request, "poppy_operations/join.html", context)
     response["Referrer-Policy"] = FORM_REFERRER_POLICY
     response["X-Frame-Options"] = "DENY"
@@ -210,14 +225,21 @@ def _ask(request: HttpRequest, join: Join, user: AbstractBaseUser | None) -> Htt
 def _redeem(
     request: HttpRequest, join: Join, user: AbstractBaseUser | None, now: datetime
 ) -> HttpResponse:
-    if not joins.redeem(request, join, user, now):
+    try:
+        is_joined = joins.redeem(request, join, user, now)
+    except OperationalError:
+        logger.exception("A browser could not be joined.")
+        response = _invalid(request, status=503)
+        response["Retry-After"] = "1"
+        return response
+    if not is_joined:
         return _invalid(request)
     # Looked at again: the host of this request is the one that the browser goes to.
     return_to = join.return_to if _is_here(request, join.return_to) else "/"
     return HttpResponseRedirect(return_to, status=303, headers={"Referrer-Policy": REFERRER_POLICY})
 
 
-def _invalid(request: HttpRequest) -> HttpResponse:
-    response = render(request, "poppy_operations/ticket_invalid.html", status=400)
+def _invalid(request: HttpRequest, status: int = 400) -> HttpResponse:
+    response = render(request, "poppy_operations/ticket_invalid.html", status=status)
     response["Referrer-Policy"] = REFERRER_POLICY
     return response

@@ -6,25 +6,25 @@ import inspect
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial, wraps
+from functools import partial
 from typing import Any, TypeVar
 
 from django.http import HttpRequest, HttpResponseBase
 
 from poppy_operations.declarations import CurrentOperation, DeclaredAction
-from poppy_operations.gate.answers import Answer
-from poppy_operations.gate.calls import Call
-from poppy_operations.gate.content import RequestContent, parsed_body
-from poppy_operations.gate.entrance import Entered, entrance
-from poppy_operations.gate.steps import Steps, arun, run
-from poppy_operations.views.door import (
+from poppy_operations.doors.gated import (
     answered,
+    behind_the_gate,
     in_form,
-    mark,
     methods_of,
     refuse_async,
     refuse_misuse,
 )
+from poppy_operations.doors.plain import like, plain_call, site_call, split
+from poppy_operations.gate.answers import Answer
+from poppy_operations.gate.calls import Call
+from poppy_operations.gate.entrance import Entered, entrance
+from poppy_operations.gate.steps import Steps
 
 logger = logging.getLogger("poppy_operations")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -45,119 +45,30 @@ def view_door(
 ) -> F:
     """Put a view function, or a handler of a class, behind the gate."""
     refuse_misuse(action, view, "view")
-    is_async = inspect.iscoroutinefunction(view)
-    refuse_async(action, is_async, terms=terms, allowed=allowed)
+    refuse_async(action, view, terms=terms, allowed=allowed)
     gated_methods = methods_of(methods)
 
     def call_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:
-        request, before, rest = _split(args)
+        request, before, rest = split(args)
         if request.method not in gated_methods:
             return None
-        bound = partial(_site_call, before=before, request=request, rest=rest, kwargs=kwargs)
+        bound = partial(site_call, before=before, request=request, rest=rest, kwargs=kwargs)
 
         def body(operation: CurrentOperation) -> Any:
             request.operation = operation  # type: ignore[attr-defined]  # what views are promised
             return view(*args, **kwargs)
 
-        return website_call(
+        return plain_call(
             action,
             request,
-            terms=_like(terms, partial(bound, terms)),
-            body=_like(view, body),
-            allowed=None if allowed is None else _like(allowed, partial(bound, allowed)),
+            terms=like(terms, partial(bound, terms)),
+            body=like(view, body),
+            allowed=None if allowed is None else like(allowed, partial(bound, allowed)),
             ignore=ignore,
         )
 
-    if is_async:
-
-        @wraps(view)
-        async def agated(*args: Any, **kwargs: Any) -> Any:
-            call = call_of(args, kwargs)
-            return await (view(*args, **kwargs) if call is None else arun(answered(call)))
-
-        gated: Any = agated
-    else:
-
-        @wraps(view)
-        def sgated(*args: Any, **kwargs: Any) -> Any:
-            call = call_of(args, kwargs)
-            return view(*args, **kwargs) if call is None else run(answered(call))
-
-        gated = sgated
-    mark(gated, action, gated_methods)
     action.has_website_door = True
-    result: F = gated
-    return result
-
-
-def website_call(
-    action: DeclaredAction,
-    request: HttpRequest,
-    *,
-    terms: Callable[[], Any],
-    body: Callable[[CurrentOperation], Any],
-    allowed: Callable[[], Any] | None,
-    ignore: Sequence[str],
-) -> Call:
-    """The call of a plain Django request."""
-    call = Call(
-        action=action,
-        request=request,
-        content=partial(_content, request, action.name, ignore),
-        terms=terms,
-        body=body,
-        user=lambda: getattr(request, "user", None),
-        render=rendered,
-        ignore=ignore,
-    )
-    return call if allowed is None else replace(call, allowed=allowed)
-
-
-def _content(request: HttpRequest, action: str, ignore: Sequence[str]) -> RequestContent:
-    return RequestContent.of(
-        request, action=action, data=parsed_body(request), files=request.FILES, ignore=ignore
-    )
-
-
-def rendered(response: HttpResponseBase) -> HttpResponseBase:
-    """Render a response that Django would render later, so that what is stored is what is sent."""
-    render = getattr(response, "render", None)
-    return response if render is None or getattr(response, "is_rendered", True) else render()
-
-
-def _split(args: tuple[Any, ...]) -> tuple[HttpRequest, tuple[Any, ...], tuple[Any, ...]]:
-    """The request of a view's arguments, what stands before it (``self``) and what after."""
-    if args and isinstance(args[0], HttpRequest):
-        return args[0], (), args[1:]
-    if len(args) > 1 and isinstance(args[1], HttpRequest):
-        return args[1], args[:1], args[2:]
-    message = "A gated Django view is called with an HttpRequest; a DRF view takes @action.api."
-    raise TypeError(message)
-
-
-def _site_call(
-    function: Callable[..., Any],
-    *,
-    before: tuple[Any, ...],
-    request: HttpRequest,
-    rest: tuple[Any, ...],
-    kwargs: dict[str, Any],
-) -> Any:
-    """Call ``terms`` or ``allowed``; one written in the class itself gets ``self`` first."""
-    first = next(iter(inspect.signature(function).parameters), None)
-    leading = before if first == "self" else ()
-    return function(*leading, request, *rest, **kwargs)
-
-
-def _like(function: Callable[..., Any], call: Callable[..., Any]) -> Callable[..., Any]:
-    """``call``, as a coroutine function where ``function`` is one."""
-    if not inspect.iscoroutinefunction(function):
-        return call
-
-    async def acall(*args: Any) -> Any:
-        return await call(*args)
-
-    return acall
+    return behind_the_gate(view, call_of, answered, action=action, methods=gated_methods)
 
 
 def gated_door(
@@ -188,40 +99,23 @@ def _entering(
     methods: frozenset[str],
     ignore: Sequence[str],
 ) -> Callable[..., Any]:
-    is_async = inspect.iscoroutinefunction(handler)
-    refuse_async(action, is_async, allowed=allowed)
+    refuse_async(action, handler, allowed=allowed)
 
     def call_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:
-        request, before, rest = _split(args)
+        request, before, rest = split(args)
         if hasattr(request, _ENTERED):
             return None  # One gated handler calls another, as FormView.put does.
-        bound = partial(_site_call, before=before, request=request, rest=rest, kwargs=kwargs)
-        return website_call(
+        bound = partial(site_call, before=before, request=request, rest=rest, kwargs=kwargs)
+        return plain_call(
             action,
             request,
             terms=lambda: None,
-            body=_like(handler, lambda operation: handler(*args, **kwargs)),
-            allowed=None if allowed is None else _like(allowed, partial(bound, allowed)),
+            body=like(handler, lambda operation: handler(*args, **kwargs)),
+            allowed=None if allowed is None else like(allowed, partial(bound, allowed)),
             ignore=ignore,
         )
 
-    if is_async:
-
-        @wraps(handler)
-        async def aentering(*args: Any, **kwargs: Any) -> Any:
-            call = call_of(args, kwargs)
-            return await (handler(*args, **kwargs) if call is None else arun(_enter(call)))
-
-        mark(aentering, action, methods)
-        return aentering
-
-    @wraps(handler)
-    def entering(*args: Any, **kwargs: Any) -> Any:
-        call = call_of(args, kwargs)
-        return handler(*args, **kwargs) if call is None else run(_enter(call))
-
-    mark(entering, action, methods)
-    return entering
+    return behind_the_gate(handler, call_of, _enter, action=action, methods=methods)
 
 
 def _enter(call: Call) -> Steps[HttpResponseBase]:
@@ -230,7 +124,7 @@ def _enter(call: Call) -> Steps[HttpResponseBase]:
 
 def _in_form_of(call: Call, steps: Steps[Answer]) -> Steps[HttpResponseBase]:
     answer = yield from steps
-    return (yield from in_form(answer, call.request))
+    return (yield from in_form(answer, call))
 
 
 def run_door(
@@ -253,11 +147,11 @@ def run_door(
         request.operation = operation  # type: ignore[attr-defined]  # what views are promised
         return body(operation)
 
-    call = website_call(
+    call = plain_call(
         action,
         request,
         terms=terms,
-        body=_like(body, current_body),
+        body=like(body, current_body),
         allowed=None,
         ignore=ignore,
     )

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
-from functools import partial
-from typing import Any
+from functools import partial, wraps
+from typing import Any, TypeVar
 
 from django.http import HttpRequest, HttpResponseBase
 
 from poppy_operations.browser.atomic import GATE
 from poppy_operations.declarations import DeclaredAction
-from poppy_operations.gate.answers import Answer, SiteAnswer
-from poppy_operations.gate.calls import Call
+from poppy_operations.gate.answers import Answer, Replay, SiteAnswer
 from poppy_operations.gate.callers import is_the_websites
+from poppy_operations.gate.calls import Call
 from poppy_operations.gate.passage import passage
-from poppy_operations.gate.steps import Steps, database
+from poppy_operations.gate.steps import Steps, arun, database, run, site
 from poppy_operations.responses import respond
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 GATED_METHODS = ("POST", "PUT", "PATCH", "DELETE")
 ACTION = "poppy_action"
@@ -25,18 +27,56 @@ ACTION = "poppy_action"
 def answered(call: Call) -> Steps[HttpResponseBase]:
     """Take a call through the gate, and put its answer into the interface's form."""
     answer = yield from passage(call)
-    return (yield from in_form(answer, call.request))
+    return (yield from in_form(answer, call))
 
 
-def in_form(answer: Answer, request: HttpRequest) -> Steps[HttpResponseBase]:
+def in_form(answer: Answer, call: Call) -> Steps[HttpResponseBase]:
     """Put an answer into the form of the interface that the request came through."""
     if isinstance(answer, SiteAnswer):
         return answer.response
-    return (yield from database(partial(_form, answer, request)))
+    if isinstance(answer, Replay) and call.replay is not None and answer.performance.body is None:
+        again: HttpResponseBase = yield from site(partial(call.replay, answer.operation))
+        return again
+    return (yield from database(partial(_form, answer, call.request)))
 
 
 def _form(answer: Answer, request: HttpRequest) -> HttpResponseBase:
     return respond(answer, request, on_website=is_the_websites(request))
+
+
+def behind_the_gate(
+    view: F,
+    call_of: Callable[[tuple[Any, ...], dict[str, Any]], Call | None],
+    steps_of: Callable[[Call], Steps[HttpResponseBase]],
+    *,
+    action: DeclaredAction,
+    methods: frozenset[str],
+) -> F:
+    """Wrap a view, sync or async, so that its calls go through the gate.
+
+    ``call_of`` gives the call of a request, or ``None`` where the view answers it as it is.
+    """
+    if inspect.iscoroutinefunction(view):
+
+        @wraps(view)
+        async def agated(*args: Any, **kwargs: Any) -> Any:
+            call = call_of(args, kwargs)
+            return await (view(*args, **kwargs) if call is None else arun(steps_of(call)))
+
+        gated: Any = agated
+    else:
+
+        @wraps(view)
+        def sgated(*args: Any, **kwargs: Any) -> Any:
+            call = call_of(args, kwargs)
+            return view(*args, **kwargs) if call is None else run(steps_of(call))
+
+        gated = sgated
+    # By these the middleware, the checks and the schema know a gated view.
+    setattr(gated, GATE, methods)
+    setattr(gated, ACTION, action)
+    result: F = gated
+    return result
 
 
 def methods_of(methods: Iterable[str]) -> frozenset[str]:
@@ -45,12 +85,6 @@ def methods_of(methods: Iterable[str]) -> frozenset[str]:
         message = "methods= is a list of HTTP methods."
         raise TypeError(message)
     return frozenset(method.upper() for method in methods)
-
-
-def mark(gated: Callable[..., Any], action: DeclaredAction, methods: frozenset[str]) -> None:
-    """Mark a gated callable, by which the middleware and the checks know it."""
-    setattr(gated, GATE, methods)
-    setattr(gated, ACTION, action)
 
 
 def refuse_misuse(action: DeclaredAction, view: Any, how: str) -> None:
@@ -73,9 +107,11 @@ def refuse_misuse(action: DeclaredAction, view: Any, how: str) -> None:
         raise TypeError(message)
 
 
-def refuse_async(action: DeclaredAction, is_async: bool, **callables: Any) -> None:  # noqa: FBT001
+def refuse_async(action: DeclaredAction, view: Any, **callables: Any) -> None:
     """Refuse coroutine functions beside a sync view, which nobody would await."""
+    if inspect.iscoroutinefunction(view):
+        return
     for name, function in callables.items():
-        if not is_async and inspect.iscoroutinefunction(function):
+        if inspect.iscoroutinefunction(function):
             message = f"{action.name}: {name}= is async, and the view is not."
             raise TypeError(message)
