@@ -118,7 +118,7 @@ def _gated_aliases(request: HttpRequest, callback: Callable[..., Any]) -> tuple[
 
 
 def _begin(request: HttpRequest) -> None:
-    request.poppy = RequestFacts(request)  # type: ignore[attr-defined]  our own addition
+    request.poppy = RequestFacts(request)  # type: ignore[attr-defined]  # our own addition
     marks.keep_mark(request)
     logins.watch_user(request)
 

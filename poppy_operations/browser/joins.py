@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
+from typing import Any, cast
 
 from django.conf import settings
 from django.contrib.auth import SESSION_KEY, load_backend, login
@@ -12,13 +13,14 @@ from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import AnonymousUser
 from django.contrib.sessions.backends.base import SessionBase
 from django.db import OperationalError, router
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
 from poppy_operations.browser import marks
 from poppy_operations.browser.state import Over, forget_ended_login, forget_join
 from poppy_operations.conf import conf
 from poppy_operations.models import Agent, Join, Operation
+from poppy_operations.sessions.clock import stored
 from poppy_operations.sessions.refusals import InvalidSession
 from poppy_operations.sessions.session import Session
 
@@ -56,16 +58,16 @@ def issue_ticket(
         cookie_name=name,
         cookie_digest=_digest(value) if name else "",
         created_at=now,
-        expires_at=_end(session, now),
+        expires_at=_last_moment(session, now),
     )
     return ticket
 
 
-def _end(session: Session, now: datetime) -> datetime:
+def _last_moment(session: Session, now: datetime) -> datetime:
     end = now + conf.join_lifetime
     if session.token_expires_at is None:
         return end
-    return min(end, datetime.fromtimestamp(session.token_expires_at, UTC))
+    return min(end, stored(session.token_expires_at))
 
 
 def redeemable_join(ticket: str, request: HttpRequest, now: datetime) -> Join | None:
@@ -82,7 +84,7 @@ def redeemable_join(ticket: str, request: HttpRequest, now: datetime) -> Join | 
     if join is None:
         return None
     if join.redeemed_at is not None:
-        end_join(join.pk, Over.USED_TWICE, now)
+        _end_if_redeemed(join, now)
         return None
     is_open = join.ended_at is None and now < min(join.ticket_expires_at, join.expires_at)
     is_allowed = join.agent.status == Agent.Status.ALLOWED
@@ -100,13 +102,16 @@ def redeem(request: HttpRequest, join: Join, user: AbstractBaseUser | None, now:
     """Join this browser, and sign it in as ``user`` where the Session has an account.
 
     ``False``: another browser was first; then neither of them stays joined. The Django session
-    gets another key in any case, so that nobody who knew the old one is joined.
+    gets another key, so that nobody who knew the old one is joined.
+
+    Raises:
+        OperationalError: the database cannot be written now, which says nothing of the ticket.
     """
     if not _claim(join, now):
-        end_join(join.pk, Over.USED_TWICE, now)
+        _end_if_redeemed(join, now)
         return False
     session: SessionBase = request.session
-    earlier = session.get(marks.JOIN)
+    earlier = marks.join_key(session)
     forget_join(request)
     forget_ended_login(request)
     # The key changes before the session is marked: the old key of a session that no agent used
@@ -120,8 +125,7 @@ def redeem(request: HttpRequest, join: Join, user: AbstractBaseUser | None, now:
     session[marks.JOIN] = join.pk
     if user is not None:
         session[marks.LOGIN] = join.pk
-    if earlier is not None:
-        end_join(earlier, Over.NEW_JOIN, now)
+    end_join(earlier, Over.NEW_JOIN, now)
     if _bind(join, session, gave_login=user is not None):
         return True
     _end_given_login(request, session)
@@ -131,15 +135,12 @@ def redeem(request: HttpRequest, join: Join, user: AbstractBaseUser | None, now:
 def _claim(join: Join, now: datetime) -> bool:
     unused = Q(redeemed_at=None, ended_at=None, ticket_expires_at__gt=now)
     allowed = Agent.objects.filter(status=Agent.Status.ALLOWED)
+    claim = Join.objects.using(_using()).filter(unused, pk=join.pk, agent__in=allowed)
     try:
-        return bool(
-            Join.objects.using(_using())
-            .filter(unused, pk=join.pk, agent__in=allowed)
-            .update(redeemed_at=now)
-        )
+        return bool(claim.update(redeemed_at=now))
     except OperationalError:
         # So some databases say that another transaction changed the row first.
-        return False
+        return bool(claim.update(redeemed_at=now))
 
 
 def _bind(join: Join, session: SessionBase, *, gave_login: bool) -> bool:
@@ -159,7 +160,8 @@ def _give_login(request: HttpRequest, session: SessionBase, user: AbstractBaseUs
         session.flush()  # what another login left there is nobody else's business
     setattr(request, _JOINING, True)
     try:
-        login(request, user, backend=_backend_of(user))
+        # Django's stubs promise the configured model; any of its base will do.
+        login(request, cast("Any", user), backend=_backend_of(user))
     finally:
         delattr(request, _JOINING)
 
@@ -189,16 +191,29 @@ def _backend_of(user: AbstractBaseUser) -> str:
 
 def end_join(pk: int, because: Over, now: datetime) -> None:
     """End a join. The login that it gave ends when it is read next; see ``logins``."""
-    Join.objects.using(_using()).filter(pk=pk, ended_at=None).update(
-        ended_at=now, ended_because=because
-    )
+    _end(Join.objects.filter(pk=pk), because, now)
+
+
+def end_joins_of(agent: Agent, now: datetime) -> None:
+    """End every join of an agent for good; its browsers stay marked.
+
+    A revoked agent's joins are over anyway. This also holds should it be allowed again.
+    """
+    _end(Join.objects.filter(agent=agent), Over.REVOKED, now)
+
+
+def _end_if_redeemed(join: Join, now: datetime) -> None:
+    _end(Join.objects.filter(pk=join.pk).exclude(redeemed_at=None), Over.USED_TWICE, now)
+
+
+def _end(which: QuerySet[Join], because: Over, now: datetime) -> None:
+    which.using(_using()).filter(ended_at=None).update(ended_at=now, ended_because=because)
 
 
 def follow_key(pk: int, old_key: str, new_key: str) -> None:
     """Bind a join to the new key of the Django session that it was bound to."""
-    Join.objects.using(_using()).filter(pk=pk, session_key_digest=marks.key_digest(old_key)).update(
-        session_key_digest=marks.key_digest(new_key)
-    )
+    bound = Join.objects.using(_using()).filter(pk=pk, session_key_digest=marks.key_digest(old_key))
+    bound.update(session_key_digest=marks.key_digest(new_key))
 
 
 def purge_joins(before: datetime) -> int:

@@ -86,11 +86,11 @@ def settle(request: HttpRequest, status: int) -> None:
     old_key = marks.cookie_key(request)
     if status >= 500 or old_key is None or marks.MARK not in session:
         return
-    pk = session.get(marks.JOIN)
+    pk = marks.join_key(session)
     over = ended_login(request)
     if over is not None:
         if over in (Over.EXPIRED, Over.REVOKED):
             end_join(pk, over, timezone.now())
         session.cycle_key()
-    elif session.session_key is not None:
-        follow_key(pk, old_key, session.session_key)
+    else:
+        follow_key(pk, old_key, session.session_key or "")

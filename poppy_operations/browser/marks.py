@@ -57,6 +57,11 @@ async def ais_marked(request: HttpRequest) -> bool:
     return session is not None and bool(await session.ahas_key(MARK))
 
 
+def join_key(session: SessionBase) -> int:
+    """Give the primary key of the join that a marked session was last bound to; 0: of none."""
+    return int(session.get(JOIN) or 0)
+
+
 def remove_login(session: SessionBase) -> None:
     """End the login in a Django session and keep all else; its key is for others to change."""
     for key in (SESSION_KEY, BACKEND_SESSION_KEY, HASH_SESSION_KEY, LOGIN):

@@ -35,9 +35,7 @@ def end_join_at_sign_out(request: HttpRequest | None, **_named: Any) -> None:
     if request is None or session is None or marks.MARK not in session:
         return
     forget_join(request)
-    pk = session.get(marks.JOIN)
-    if pk is not None:
-        end_join(pk, Over.SIGNED_OUT, timezone.now())
+    end_join(marks.join_key(session), Over.SIGNED_OUT, timezone.now())
     # Django empties the session next. Others that send the signal may not, and a login must not
     # stay behind in a session that has lost its mark.
     marks.remove_login(session)

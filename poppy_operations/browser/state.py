@@ -124,7 +124,7 @@ def _read_join(request: HttpRequest, now: datetime) -> ReadJoin:
     join = (
         Join.objects.using(router.db_for_write(Operation))
         .select_related("agent")
-        .filter(pk=session.get(marks.JOIN))
+        .filter(pk=marks.join_key(session))
         .first()
     )
     over = _why_over(join, session.session_key, now)
@@ -145,4 +145,5 @@ def _why_over(join: Join | None, session_key: str | None, now: datetime) -> Over
 
 def _revoked_since(agent: Agent, moment: datetime) -> bool:
     """Whether the agent was revoked after then, whatever became of it since."""
-    return agent.revoked_at is not None and agent.revoked_at >= moment
+    # Revocations are noted in whole seconds.
+    return agent.revoked_at is not None and agent.revoked_at >= moment.replace(microsecond=0)
