@@ -119,7 +119,12 @@ def test_headers_are_those_of_one_request() -> None:
 
 
 def test_headers_carry_a_token_and_an_approval() -> None:
-    approval = {"operation_id": "op_1", "revision": 'a"b\\', "approver": "user", "approved_at": 5}
+    approval: dict[str, str | int] = {
+        "operation_id": "op_1",
+        "revision": 'a"b\\',
+        "approver": "user",
+        "approved_at": 5,
+    }
     headers = PersonalAgent().headers(
         audience=AUDIENCE, access_token="token", declared=False, approval=approval
     )

@@ -146,10 +146,11 @@ def _connect(parts: SplitResult, deadline: float, *, public: bool) -> socket.soc
 
 def _first_connection(addresses: list[Any], deadline: float) -> socket.socket:
     last: OSError = OSError("no address")
-    for family, kind, protocol, _, address in addresses:
+    for index, (family, kind, protocol, _, address) in enumerate(addresses):
         connection = socket.socket(family, kind, protocol)
         try:
-            connection.settimeout(_remaining(deadline))
+            # A share of the time for each: one that is silent must not use it all up.
+            connection.settimeout(_remaining(deadline) / (len(addresses) - index))
             connection.connect(address)
         except OSError as error:
             connection.close()

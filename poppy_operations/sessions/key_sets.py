@@ -122,7 +122,12 @@ class KeySource(ABC):
         try:
             keys = self.load()
         except (FetchFailed, MalformedKeySet) as error:
-            logger.warning("The key set of %s cannot be loaded: %s", self.name, error)
+            logger.warning(
+                "The key set of %s cannot be loaded: %s",
+                self.name,
+                error,
+                extra={"key_set": self.name},
+            )
             self.store(self.state.after_failure(now))
             return False
         self.store(KeySetState(keys, loaded_at=now, tried_at=now))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -342,3 +343,28 @@ def test_a_clock_that_was_set_back_does_not_block_tries() -> None:
     memory = Tries()
     assert memory.take("a", T)
     assert memory.take("a", T - 86_400)
+
+
+# Databases
+
+
+@pytest.mark.database
+def test_client_ids_that_differ_only_in_case_are_never_one_agent() -> None:
+    add_agent(CLIENT_ID, name="first", jwks=JWKS)
+    other = CLIENT_ID.replace("client", "CLIENT")
+    assert find_agent(other) is None
+    with suppress(ValueError):  # where the database would take them for one
+        add_agent(other, name="second", jwks=JWKS)
+    assert known_agent(CLIENT_ID).name == "first"
+
+
+@pytest.mark.database
+def test_claiming_and_storing_a_load_work_on_this_database(
+    published: Agent, key_server: KeyServer
+) -> None:
+    keys = AgentKeys(published)
+    assert len(keys.matching(alg="ES256", kid="k1", now=T)) == 1
+    assert keys.matching(alg="ES256", kid="k2", now=T + RELOAD_AT_MOST_EVERY - 1) == ()
+    assert keys.matching(alg="ES256", kid="k2", now=T + RELOAD_AT_MOST_EVERY) == ()
+    assert len(key_server.paths) == 2
+    assert known_agent(published.client_id).keys_loaded_at == stored(T + RELOAD_AT_MOST_EVERY)

@@ -14,6 +14,7 @@ from poppy_operations.sessions.delegations import (
     KnownDelegations,
     verified_delegation,
 )
+from poppy_operations.sessions.jwts import verified_claims
 from poppy_operations.sessions.keys import PublicKey
 from poppy_operations.sessions.refusals import InvalidSession, KeysUnavailable
 from poppy_operations.testing.agents import (
@@ -51,7 +52,9 @@ def test_published_and_session_key_may_be_of_different_kinds(agent: PersonalAgen
     key = new_key("EdDSA")
     delegation = agent.delegation(now=NOW, cnf={"jwk": public_jwk(key, "EdDSA")})
     token_header = {"alg": "EdDSA"}
-    assert session_of(headers(agent, delegation, key=key, algorithm="EdDSA", header=token_header))
+    assert session_of(
+        headers(agent, delegation, key=key, algorithm="EdDSA", header=token_header)
+    ).sid
 
 
 @pytest.mark.parametrize(
@@ -67,7 +70,7 @@ def test_published_and_session_key_may_be_of_different_kinds(agent: PersonalAgen
 def test_a_delegation_within_its_limits_is_accepted(
     agent: PersonalAgent, claims: dict[str, Any]
 ) -> None:
-    assert session_of(headers(agent, agent.delegation(now=NOW, **claims)))
+    assert session_of(headers(agent, agent.delegation(now=NOW, **claims))).sid
 
 
 @pytest.mark.parametrize(
@@ -202,7 +205,7 @@ def test_two_keys_with_one_key_id_both_count() -> None:
     agent = PersonalAgent()
     twin = public_jwk(new_key("ES256"), "ES256", kid=agent.kid)
     add_agent(agent.client_id, jwks={"keys": [twin, *agent.jwks["keys"]]})
-    assert session_of(headers(agent))
+    assert session_of(headers(agent)).sid
 
 
 # Known delegations
@@ -212,11 +215,10 @@ def test_two_keys_with_one_key_id_both_count() -> None:
 def checks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The delegations whose signatures were checked."""
     checked: list[str] = []
-    original = delegations.verified_claims
 
     def noted(token: str, key: PublicKey) -> dict[str, object]:
         checked.append(token)
-        return original(token, key)
+        return verified_claims(token, key)
 
     monkeypatch.setattr(delegations, "verified_claims", noted)
     return checked
@@ -224,13 +226,13 @@ def checks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def test_a_known_delegation_is_not_checked_again(agent: PersonalAgent, checks: list[str]) -> None:
     for _ in range(3):
-        assert session_of(headers(agent))
+        assert session_of(headers(agent)).sid
     assert len(checks) == 1
 
 
 def test_a_known_delegation_ends_when_it_expires(agent: PersonalAgent) -> None:
     delegation = agent.delegation(now=NOW, exp=T + 60)
-    assert session_of(headers(agent, delegation))
+    assert session_of(headers(agent, delegation)).sid
     later = NOW + timedelta(seconds=90)
     token = agent.session_token(audience=AUDIENCE, now=later, delegation=delegation)
     with pytest.raises(InvalidSession, match="expired"):
@@ -240,11 +242,11 @@ def test_a_known_delegation_ends_when_it_expires(agent: PersonalAgent) -> None:
 def test_a_known_delegation_does_not_outlive_its_key(
     agent: PersonalAgent, checks: list[str]
 ) -> None:
-    assert session_of(headers(agent))
+    assert session_of(headers(agent)).sid
     add_agent(agent.client_id, jwks=PersonalAgent().jwks)
     refused(agent, None)
     add_agent(agent.client_id, jwks=agent.jwks)
-    assert session_of(headers(agent))
+    assert session_of(headers(agent)).sid
     assert len(checks) == 2  # the second against the key set in between
 
 
@@ -256,7 +258,7 @@ def test_a_known_delegation_does_not_outlive_a_key_that_is_no_longer_published(
     key_server.serve(agent.jwks)
     row = add_agent(agent.client_id, jwks_uri=f"{key_server.url}/jwks")
     refresh_keys(row, now=NOW)
-    assert session_of(headers(agent))
+    assert session_of(headers(agent)).sid
     key_server.serve({"keys": []})
     later = NOW + timedelta(minutes=10)
     token = agent.session_token(audience=AUDIENCE, now=later)
@@ -273,13 +275,13 @@ def test_a_known_delegation_is_of_no_use_without_usable_keys(
     row = add_agent(agent.client_id, jwks_uri=f"{key_server.url}/jwks")
     refresh_keys(row, now=NOW)
     day = agent.delegation(now=NOW, exp=T + DAY)
-    assert session_of(headers(agent, day))
+    assert session_of(headers(agent, day)).sid
     key_server.answer = key_server.not_found
     for minutes, usable in ((10, True), (69, True), (70, False)):
         later = NOW + timedelta(minutes=minutes)
         token = agent.session_token(audience=AUDIENCE, now=later, delegation=day)
         if usable:
-            assert session_of({"Poppy-Session": token}, now=later)
+            assert session_of({"Poppy-Session": token}, now=later).sid
         else:
             with pytest.raises(KeysUnavailable):
                 session_of({"Poppy-Session": token}, now=later)

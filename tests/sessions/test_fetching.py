@@ -324,7 +324,10 @@ def test_a_name_that_does_not_resolve_is_a_failure(
     "answered", [b"", b"nonsense\r\n\r\n", b"HTTP/1.1 200 OK\r\n" + b"a: b\r\n" * 200 + b"\r\n"]
 )
 def test_what_is_no_http_is_a_failure(key_server: KeyServer, answered: bytes) -> None:
-    key_server.answer = lambda handler: handler.wfile.write(answered) and None
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        handler.wfile.write(answered)
+
+    key_server.answer = answer
     with pytest.raises(FetchFailed):
         fetch(key_server.url, host="127.0.0.1")
 

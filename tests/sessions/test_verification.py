@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
+from io import BytesIO
 from typing import Any
 
 import pytest
@@ -95,14 +96,14 @@ def test_what_does_not_declare_operations_is_no_reason_to_refuse(
 def test_a_session_jwt_within_its_limits_is_accepted(
     agent: PersonalAgent, claims: dict[str, Any]
 ) -> None:
-    assert session_of(headers(agent, **claims))
+    assert session_of(headers(agent, **claims)).sid
 
 
 @pytest.mark.parametrize("version", [None, "1", "1.0", "1.7", "1.0.1", " 1.0 "])
 def test_version_1_and_no_version_are_accepted(agent: PersonalAgent, version: str | None) -> None:
     sent = headers(agent)
     del sent["Poppy-Version"]
-    assert session_of(sent if version is None else {**sent, "Poppy-Version": version})
+    assert session_of(sent if version is None else {**sent, "Poppy-Version": version}).sid
 
 
 # What is refused as a Session
@@ -181,7 +182,6 @@ def test_a_session_jwt_with_a_bad_claim_is_refused(
         {"alg": {}},
         {"crit": ["exp"]},
         {"crit": ["b64"], "b64": False},
-        {"kid": 1},
     ],
 )
 def test_a_session_jwt_with_a_bad_header_is_refused(
@@ -234,8 +234,9 @@ def test_two_sessions_joined_by_the_server_are_refused(agent: PersonalAgent, joi
 
 def test_two_session_headers_in_asgi_are_refused(agent: PersonalAgent) -> None:
     value = headers(agent)["Poppy-Session"].encode()
-    scope = AsyncRequestFactory()._base_scope(path="/", headers=[(b"poppy-session", value)] * 2)
-    request = ASGIRequest(scope, RequestFactory().get("/"))
+    request = AsyncRequestFactory().get("/")
+    doubled = {**request.scope, "headers": [(b"poppy-session", value)] * 2}
+    request = ASGIRequest(doubled, BytesIO())
     assert has_session(request)
     with pytest.raises(InvalidSession):
         verify(request, now=NOW)
@@ -255,7 +256,7 @@ def test_an_agent_that_is_not_on_the_list_is_refused() -> None:
 
 
 def test_a_revoked_agent_is_refused_at_once(agent: PersonalAgent) -> None:
-    assert session_of(headers(agent))
+    assert session_of(headers(agent)).sid
     revoke_agent(agent.client_id)
     with pytest.raises(InvalidSession, match="revoked"):
         session_of(headers(agent))
@@ -437,7 +438,7 @@ def test_the_leeway_is_a_setting(agent: PersonalAgent, settings: Any) -> None:
     with pytest.raises(InvalidSession):
         session_of(sent)
     settings.POPPY_OPERATIONS = {**settings.POPPY_OPERATIONS, "LEEWAY": timedelta(minutes=1)}
-    assert session_of(sent)
+    assert session_of(sent).sid
 
 
 def test_a_message_never_holds_what_the_caller_sent(agent: PersonalAgent) -> None:
