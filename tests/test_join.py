@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
@@ -29,6 +30,7 @@ from tests.browser.site import (
     agent_headers,
     ajoin_browser,
     ask_for_ticket,
+    close_connections,
     join_browser,
     prepare,
     ticket_path,
@@ -40,9 +42,11 @@ INVALID_TITLE = "This address cannot be used"
 
 
 @pytest.fixture(autouse=True)
-def agents_site(db: None, settings: Any) -> None:
+def agents_site(db: None, settings: Any) -> Iterator[None]:
     """Give a site that knows the agent."""
     prepare(settings)
+    yield
+    close_connections()
 
 
 class UnreachableKeys(Company):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -16,7 +17,7 @@ from poppy_operations.browser import atomic
 from poppy_operations.middleware import PersonalAgentMiddleware
 from poppy_operations.models import Agent
 from tests.browser.gated import ASYNC_NAMES, NAMES, as_views
-from tests.browser.site import agent_headers, join_browser, prepare
+from tests.browser.site import agent_headers, close_connections, join_browser, prepare
 
 HEADERS = [
     {"Poppy-Session": "x"},
@@ -30,9 +31,11 @@ WITH_GET = ["function", "class", "dispatching", "api-view", "viewset", "api-func
 
 
 @pytest.fixture(autouse=True)
-def agents_site(db: None, settings: Any) -> None:
+def agents_site(db: None, settings: Any) -> Iterator[None]:
     """Give a site that knows the agent, with sessions that cost no connection in threads."""
     prepare(settings)
+    yield
+    close_connections()
 
 
 @pytest.fixture

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from asgiref.sync import SyncToAsync
 from django.contrib.auth import alogin, get_user_model, login, update_session_auth_hash
 from django.contrib.auth.views import LogoutView
+from django.db import connections
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.test import AsyncClient, Client
 from django.urls import include, path
@@ -28,6 +30,11 @@ def prepare(settings: Any, **poppy: Any) -> None:
     settings.ROOT_URLCONF = "tests.browser.site"
     settings.POPPY_OPERATIONS = {**settings.POPPY_OPERATIONS, "TOKEN_JWKS": TOKENS.jwks, **poppy}
     add_agent(AGENT.client_id, jwks=AGENT.jwks, name="Ada's agent")
+
+
+def close_connections() -> None:
+    """Close those of the thread in which asynchronous code runs its synchronous parts."""
+    SyncToAsync.single_thread_executor.submit(connections.close_all).result()
 
 
 def a_user(username: str = "alice", **fields: Any) -> Any:
