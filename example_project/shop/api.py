@@ -27,11 +27,13 @@ from example_project.shop.reservations import (
     reserve,
 )
 from poppy_operations import NotPerformed, Terms, operation_of
+from poppy_operations.rest_framework import HasScope
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
 LONGEST_DELAY_MS = 60_000
+MayWriteOrders = HasScope.of("orders:write")
 
 
 def delay() -> serializers.IntegerField:
@@ -170,6 +172,8 @@ class OrderDetail(APIView):
 class Exchanges(APIView):
     """Exchanges of an order."""
 
+    permission_classes = (MayWriteOrders,)
+
     @exchange.api(terms=exchange_terms, allowed=own_order_only)
     def post(self, request: Request, order_id: str) -> HttpResponseBase:
         operation = operation_of(request)
@@ -188,6 +192,8 @@ class Exchanges(APIView):
 
 class Refunds(APIView):
     """Refunds of an order."""
+
+    permission_classes = (MayWriteOrders,)
 
     @refund.api(terms=refund_terms, allowed=own_order_only)
     def post(self, request: Request, order_id: str) -> HttpResponseBase:

@@ -7,23 +7,21 @@ from django.http import HttpRequest, JsonResponse
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
+from poppy_operations.advertising import merge_into
+
 
 @require_safe
 def poppy_json(request: HttpRequest) -> JsonResponse:
     """Serve the whole of ``poppy.json``."""
-    return JsonResponse(
-        {
-            "version": "1.0",
-            "name": "Stormline",
-            "description": "Clothes for bad weather. Orders can be exchanged and refunded.",
-            "issuer": settings.ISSUER,
-            "web": {
-                "url": settings.ISSUER + reverse("home"),
-                "browser_session_endpoint": f"{settings.ISSUER}/poppy/join",
-            },
-            "api": {"url": f"{settings.ISSUER}/api"},
-            "extensions": {
-                "operations": [{"version": "3", "endpoint": f"{settings.ISSUER}/poppy/operations"}]
-            },
-        }
-    )
+    document = {
+        "version": "1.0",
+        "name": "Stormline",
+        "description": "Clothes for bad weather. Orders can be exchanged and refunded.",
+        "issuer": settings.ISSUER,
+        "web": {
+            "url": settings.ISSUER + reverse("home"),
+            "browser_session_endpoint": settings.ISSUER + reverse("poppy_operations:join"),
+        },
+        "api": {"url": f"{settings.ISSUER}/api"},
+    }
+    return JsonResponse(merge_into(document))

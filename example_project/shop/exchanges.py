@@ -28,11 +28,13 @@ def exchange_summary(item: OrderItem, replacement: Product) -> str:
     """Return the same terms in words that are enough to decide from."""
     difference = replacement.price - item.ordered_price
     if difference > 0:
-        price = f"{dollars(difference)} more, charged to the card used for the order"
+        price = f"{dollars(difference)} more than ordered, charged to the card used for the order"
     elif difference < 0:
-        price = f"{dollars(-difference)} less, paid back to the card used for the order"
+        price = (
+            f"{dollars(-difference)} less than ordered, paid back to the card used for the order"
+        )
     else:
-        price = "the same price"
+        price = "the price as ordered"
     return (
         f"Exchange the {item.product} (item {item.item_id}) on order {item.order.order_id} "
         f"for the {replacement}, for {price}."

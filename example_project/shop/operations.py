@@ -8,8 +8,7 @@ from rest_framework.response import Response
 
 from example_project.shop.closures import DECLINED_REASON, declined_alternative
 from example_project.shop.refunds import refund_that_happened
-from example_project.shop.standin import Action
-from poppy_operations import CurrentOperation, Decline, NotPerformed, Performed
+from poppy_operations import Action, CurrentOperation, Decline, NotPerformed, Performed
 from poppy_operations.protocol.approval import ApprovalStatement
 
 exchange = Action(

@@ -38,6 +38,11 @@ class Story:
         """The shop's issuer, which is also where it is."""
         return self.server.url
 
+    def price(self, sku: str, amount: str) -> str:
+        """Let the shop change a price; returns the command that did."""
+        self.server.command("demo_price", sku, amount)
+        return f"manage.py demo_price {sku} {amount}"
+
     def agent(self, scope: str = "") -> Agent:
         """Return Alice's agent, signed in to her account with these scopes."""
         token = self.server.command(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from example_project.tour.chapters.api import the_agent_uses_the_api, the_shop_declines
 from example_project.tour.chapters.meeting import the_shop_and_the_agent_meet
 from example_project.tour.chapters.website import (
     alice_approves_and_it_is_done,
@@ -23,4 +24,6 @@ CHAPTERS: tuple[Callable[[Story], None], ...] = (
     alice_thinks_and_the_price_rises,
     alice_approves_and_it_is_done,
     the_browser_tries_again,
+    the_agent_uses_the_api,
+    the_shop_declines,
 )

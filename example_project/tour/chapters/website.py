@@ -132,10 +132,9 @@ def alice_thinks_and_the_price_rises(story: Story) -> None:
     tell = story.narrator
     tell.chapter("Alice thinks, and the price rises")
 
-    story.server.command("demo_price", WANTED, "225.00")
     tell.step(
         "While Alice thinks, the shop raises the price of the insulated jacket by 5 dollars.",
-        command=f"manage.py demo_price {WANTED} 225.00",
+        command=story.price(WANTED, "225.00"),
     )
 
     answer = story.signed_in.post(
