@@ -92,9 +92,7 @@ class Operation(models.Model):
     slot = models.CharField(
         max_length=DIGEST_LENGTH, unique=True, null=True, blank=True, editable=False
     )
-    state = models.CharField(
-        _("state"), max_length=10, choices=State.choices, default=State.OPEN
-    )
+    state = models.CharField(_("state"), max_length=10, choices=State.choices, default=State.OPEN)
     revision_count = models.PositiveIntegerField(_("revisions"), default=0)
     created_at = models.DateTimeField(_("first returned at"))
 
@@ -115,9 +113,7 @@ class Operation(models.Model):
     lease_s = models.PositiveIntegerField(_("lease in seconds"), default=0)
     lease_until = models.DateTimeField(_("lease until"), null=True, blank=True)
     started_at = models.DateTimeField(_("started at"), null=True, blank=True)
-    outcome_unknown_since = models.DateTimeField(
-        _("outcome unknown since"), null=True, blank=True
-    )
+    outcome_unknown_since = models.DateTimeField(_("outcome unknown since"), null=True, blank=True)
 
     class Meta:
         verbose_name = _("operation")
@@ -126,6 +122,9 @@ class Operation(models.Model):
             models.Index(fields=["owner_digest", "state"], name="poppy_operation_owner"),
             models.Index(fields=["state", "lease_until"], name="poppy_operation_lease"),
             models.Index(fields=["created_at"], name="poppy_operation_created"),
+            # What operators ask: what was this agent given, what was asked for in this account?
+            models.Index(fields=["client_id"], name="poppy_operation_agent"),
+            models.Index(fields=["account"], name="poppy_operation_account"),
         ]
 
     def __str__(self) -> str:

@@ -217,6 +217,14 @@ class Migration(migrations.Migration):
             index=models.Index(fields=['created_at'], name='poppy_operation_created'),
         ),
         migrations.AddIndex(
+            model_name='operation',
+            index=models.Index(fields=['client_id'], name='poppy_operation_agent'),
+        ),
+        migrations.AddIndex(
+            model_name='operation',
+            index=models.Index(fields=['account'], name='poppy_operation_account'),
+        ),
+        migrations.AddIndex(
             model_name='revision',
             index=models.Index(fields=['expires_at'], name='poppy_revision_expires'),
         ),
