@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from django.http import HttpRequest, QueryDict
+from django.utils.http import escape_leading_slashes
 
 CSRF_FIELD = "csrfmiddlewaretoken"
 FORMS = frozenset({"application/x-www-form-urlencoded", "multipart/form-data"})
@@ -37,15 +38,17 @@ def continuing_of(request: HttpRequest) -> Continuing | None:
     So it is with uploads and with fields that ``sensitive_post_parameters`` names, which are not
     echoed, with bodies that no form sent, and with methods that no form has.
     """
+    # Two slashes at its beginning would make a host of a path.
+    address = escape_leading_slashes(request.get_full_path())
     if request.method == "GET":
-        return _form("get", request.get_full_path().partition("?")[0], "", request.GET)
+        return _form("get", address.partition("?")[0], "", request.GET)
     if request.method != "POST" or not _is_posted_form(request):
         return None
     posted = request.POST.copy()
     posted.pop(CSRF_FIELD, None)
     if request.FILES or _sensitive(request, posted):
         return None
-    return _form("post", request.get_full_path(), request.content_type or "", posted)
+    return _form("post", address, request.content_type or "", posted)
 
 
 def _is_posted_form(request: HttpRequest) -> bool:

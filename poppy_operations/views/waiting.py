@@ -47,20 +47,15 @@ def waiting(request: HttpRequest, watch: str) -> HttpResponse:
 class _SavedIfWritten(SessionBase):
     """A Django session that is saved only if somebody wrote to it.
 
-    Under ``SESSION_SAVE_EVERY_REQUEST`` the middleware saves every session but one that does not
-    say whether it was accessed.
+    ``SESSION_SAVE_EVERY_REQUEST`` saves all others too, but those that cannot tell whether they
+    are empty: nobody else asks for that.
     """
 
-    @property
-    def accessed(self) -> bool:
-        """Whether the session was read; no word about it until it is written."""
+    def is_empty(self) -> bool:
+        """Whether there is nothing in it; an ``AttributeError`` while it is as it was read."""
         if not self.modified:
             raise AttributeError
-        return True
-
-    @accessed.setter
-    def accessed(self, value: bool) -> None:
-        """Let the store say what it says at every access."""
+        return super().is_empty()
 
 
 @cache
