@@ -77,6 +77,11 @@ class Settings:
         return bool(self._value("RECORD_STATEMENTS", default=True))
 
     @property
+    def queue(self) -> str:
+        """``QUEUE``: dotted path of what hands a background attempt to a worker."""
+        return str(self._value("QUEUE", "poppy_operations.tasks.enqueue"))
+
+    @property
     def join_lifetime(self) -> timedelta:
         """``JOIN_LIFETIME``: how long a browser stays joined, never longer than its token."""
         lifetime: timedelta = self._value("JOIN_LIFETIME", timedelta(hours=1))
@@ -104,6 +109,7 @@ KEYS = frozenset(
         "JOIN_WITHOUT_FETCH_METADATA",
         "LEEWAY",
         "OPEN_REVISIONS",
+        "QUEUE",
         "RECORD_STATEMENTS",
         "REQUIRE_ATH",
         "STORED_BODY_BYTES",

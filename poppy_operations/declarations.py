@@ -176,6 +176,8 @@ class Refusal:
 
 
 ReconcileHook = Callable[[CurrentOperation], Performed | NotPerformed | None]
+PerformHook = Callable[[CurrentOperation], HttpResponseBase | Mapping[str, Any] | None]
+StillHook = Callable[[CurrentOperation], Terms | NotPerformed]
 DeclineHook = Callable[[CurrentOperation, ApprovalStatement], Decline | None]
 
 
@@ -202,6 +204,9 @@ class DeclaredAction:
     approvers: tuple[str, ...] = ("user", "agent")
     not_performed: tuple[type[Exception], ...] = ()
     website: bool = True
+    perform: PerformHook | None = None
+    still: StillHook | None = None
+    background: bool = False
     has_website_door: bool = field(default=False, init=False)
     reconcile_hook: ReconcileHook | None = field(default=None, init=False)
     decline_hook: DeclineHook | None = field(default=None, init=False)
@@ -213,10 +218,19 @@ class DeclaredAction:
         if not set(self.approvers) <= {"user", "agent"} or not self.approvers:
             message = f'{self.name}: approvers holds "user", "agent" or both.'
             raise ValueError(message)
+        self._check_perform()
         if self.lifetime < timedelta(seconds=1):
             message = f"{self.name}: lifetime is at least a second."
             raise ValueError(message)
         registry.add(self)
+
+    def _check_perform(self) -> None:
+        if self.background and self.perform is None:
+            message = f"{self.name}: background=True runs perform=, which is missing."
+            raise ValueError(message)
+        if self.perform is not None and self.still is None and self.effects == "database":
+            message = f"{self.name}: perform= with effects in the database needs still= as well."
+            raise ValueError(message)
 
     @property
     def lease_s(self) -> int:

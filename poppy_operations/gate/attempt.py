@@ -84,6 +84,7 @@ class Run:
                 effects=action.effects,
                 lease_s=action.lease_s,
                 now=self.call.now,
+                queued=action.background,
             )
         except Busy:
             # The commit may have reached the database all the same; nothing has run yet.

@@ -21,6 +21,7 @@ from poppy_operations.gate.outside import perform_outside
 from poppy_operations.gate.reading import has_record, is_expired, is_in_use, live_revisions
 from poppy_operations.gate.steps import Steps, database, site
 from poppy_operations.gate.transactions import in_transactions
+from poppy_operations.gate.worker import perform_queued
 from poppy_operations.lifecycle import performing
 from poppy_operations.lifecycle.approving import stated
 from poppy_operations.lifecycle.durable import Busy
@@ -218,6 +219,8 @@ def _recorded(visit: Visit, wanted: Wanted) -> Steps[Outcome | None]:
 
 def perform(run: Run) -> Steps[Outcome]:
     """Perform one approved revision, unless another request has the claim."""
+    if run.call.action.background:
+        return (yield from perform_queued(run))
     if run.call.action.effects == "database":
         return (yield from perform_in_database(run))
     return (yield from perform_outside(run))

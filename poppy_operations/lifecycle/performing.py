@@ -211,6 +211,16 @@ def release(operation: Operation, attempt: str) -> bool:
     return durably(write)
 
 
+def release_unstarted(operation: Operation, attempt: str) -> bool:
+    """Open the operation again after a queued attempt that no worker has started."""
+
+    def write() -> bool:
+        released = of_attempt(operation, attempt).filter(started_at=None).update(**open_changes())
+        return bool(released)
+
+    return durably(write)
+
+
 def open_changes() -> dict[str, object]:
     """What an operation becomes when it was not: open to other attempts than the last one."""
     return {

@@ -1,0 +1,143 @@
+"""Performing in the background: a claim that is queued, and a worker that starts it once (7)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.utils import timezone
+from django.utils.module_loading import import_string
+
+from poppy_operations.conf import conf
+from poppy_operations.declarations import (
+    CurrentOperation,
+    DeclaredAction,
+    NotPerformed,
+    Terms,
+    registry,
+)
+from poppy_operations.gate.approvals import current_operation
+from poppy_operations.gate.attempt import Lost, Outcome, Run, answer_of, of_the_other
+from poppy_operations.gate.callers import Caller
+from poppy_operations.gate.calls import Call, SiteTerms
+from poppy_operations.gate.in_database import perform_in_database
+from poppy_operations.gate.outside import perform_outside
+from poppy_operations.gate.steps import Steps, database, run
+from poppy_operations.lifecycle import performing
+from poppy_operations.lifecycle.durable import Busy, using
+from poppy_operations.models import Operation
+
+logger = logging.getLogger("poppy_operations")
+
+
+def perform_queued(attempt: Run) -> Steps[Outcome]:
+    """Claim the operation, and hand the attempt to a worker after the commit."""
+    if not (yield from database(attempt.begin)):
+        return Lost()
+    yield from database(partial(_enqueue, attempt))
+    return (yield from database(partial(of_the_other, attempt)))
+
+
+def enqueue(operation_id: str, attempt: str) -> None:
+    """Hand an attempt to the queue. Whatever goes wrong there is raised."""
+    put: Callable[[str, str], object] = import_string(conf.queue)
+    put(operation_id, attempt)
+
+
+def _enqueue(attempt: Run) -> None:
+    try:
+        enqueue(attempt.operation.operation_id, attempt.attempt)
+    except Exception as error:
+        # The message may be on its way all the same: its attempt then finds nothing to start.
+        attempt.log(logging.ERROR, "The queue did not take an attempt.", error)
+        performing.release_unstarted(attempt.operation, attempt.attempt)
+        message = "The queue did not take an attempt; nothing was performed."
+        raise Busy(message) from error
+
+
+@dataclass(frozen=True)
+class _Started(Run):
+    """An attempt that was claimed before, and that this worker is to start."""
+
+    def begin(self) -> bool:
+        return performing.start(self.operation, self.attempt, self.call.now)
+
+
+def perform_attempt(operation_id: str, attempt: str, now: datetime | None = None) -> bool:
+    """Perform a queued attempt in a worker. ``False``: it was started before, or it is over.
+
+    A message that is delivered twice, or too late, does nothing. Raises ``Busy`` where the
+    database is in the way, and whatever the action raised.
+    """
+    operation = (
+        Operation.objects.using(using())
+        .select_related("approval__revision__operation")
+        .filter(
+            operation_id=operation_id,
+            attempt=attempt,
+            state=Operation.State.PERFORMING,
+            started_at=None,
+        )
+        .first()
+    )
+    action = None if operation is None else registry.get(operation.action)
+    if operation is None or operation.approval is None or action is None:
+        return False
+    call = _call(action, now or timezone.now())
+    caller = Caller(operation.interface, operation.owner)
+    revision = operation.approval.revision
+    current = current_operation(revision, None)
+    call.terms = partial(_still, action, current)
+    started = _Started(call, caller, revision, operation.approval, attempt, current)
+    in_database = operation.effects == Operation.Effects.DATABASE
+    outcome = run(perform_in_database(started) if in_database else perform_outside(started))
+    return not isinstance(outcome, Lost)
+
+
+def _call(action: DeclaredAction, now: datetime) -> Call:
+    return Call(
+        action=action,
+        request=HttpRequest(),
+        content=_no_content,
+        terms=_no_content,
+        body=partial(_perform, action),
+        now=now,
+    )
+
+
+def _no_content() -> Any:
+    message = "A worker has no request to compare."
+    raise NotImplementedError(message)
+
+
+def _still(action: DeclaredAction, current: CurrentOperation) -> SiteTerms:
+    """What the action would do now; the terms themselves where the site cannot tell."""
+    if action.still is None:
+        return Terms(current.terms)
+    found = action.still(current)
+    return answer_of(found) if isinstance(found, NotPerformed) else found
+
+
+def _perform(action: DeclaredAction, current: CurrentOperation) -> HttpResponseBase:
+    if action.perform is None:
+        message = f"{action.name} has no perform= any more; its queued attempt does nothing."
+        raise NotPerformed(HttpResponse(message, status=503))
+    if action.effects == "external":
+        found = _still(action, current)
+        if not isinstance(found, Terms):
+            raise NotPerformed(found)
+        if found.text != Terms(current.terms).text:
+            raise NotPerformed
+    return as_response(action.perform(current))
+
+
+def as_response(result: HttpResponseBase | Mapping[str, Any] | None) -> HttpResponseBase:
+    """Give the result of ``perform=`` the form of an answer."""
+    if isinstance(result, HttpResponseBase):
+        return result
+    return HttpResponse(status=204) if result is None else JsonResponse(dict(result))

@@ -1,0 +1,37 @@
+"""Celery tasks (extra ``celery``): background attempts, and maintenance as one-line wrappers."""
+
+from __future__ import annotations
+
+from celery import shared_task
+
+from poppy_operations import maintenance
+from poppy_operations.gate.worker import perform_attempt
+
+
+@shared_task(name="poppy_operations.perform", acks_late=True, ignore_result=True)
+def perform(operation_id: str, attempt: str) -> None:
+    """Perform a queued attempt; a message that comes twice finds it started."""
+    perform_attempt(operation_id, attempt)
+
+
+def enqueue(operation_id: str, attempt: str) -> None:
+    """Hand an attempt to Celery. Raises where the broker does not take it."""
+    perform.delay(operation_id, attempt)
+
+
+@shared_task(name="poppy_operations.purge")
+def purge() -> dict[str, int]:
+    """Forget what need not be remembered any more."""
+    return maintenance.counts(maintenance.purge())
+
+
+@shared_task(name="poppy_operations.reconcile")
+def reconcile() -> dict[str, int]:
+    """Find out what became of attempts of unknown outcome."""
+    return maintenance.counts(maintenance.reconcile())
+
+
+@shared_task(name="poppy_operations.requeue")
+def requeue() -> int:
+    """Enqueue again what no worker has started."""
+    return maintenance.requeue()
