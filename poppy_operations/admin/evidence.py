@@ -1,0 +1,186 @@
+"""What belongs to operations, row by row: terms, approvals, declines, outcomes, browser joins."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from django.contrib import admin
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
+
+from poppy_operations.admin.history import moment
+from poppy_operations.admin.operations import ChoiceFilter
+from poppy_operations.admin.reading import ReadOnlyAdmin, pretty, using
+from poppy_operations.models import (
+    Agent,
+    Approval,
+    Decline,
+    Join,
+    Performance,
+    Revision,
+    Settlement,
+)
+
+STATED = _("Stated by the Personal Agent")
+UNVERIFIED = _("The Company cannot verify this; it proves nothing about the User.")
+
+
+class ApprovableFilter(ChoiceFilter):
+    """Revisions that an approval is still accepted of, and those whose time is over."""
+
+    title = _("can be approved")
+    parameter_name = "approvable"
+
+    def lookups(self, request: Any, model_admin: Any) -> list[tuple[str, Any]]:
+        """Name both kinds."""
+        return [("yes", _("not expired")), ("no", _("expired"))]
+
+    def queryset(self, request: Any, queryset: QuerySet[Revision]) -> QuerySet[Revision] | None:
+        """Find them by the date, which has an index. Valid to the end of the last second."""
+        chosen, second = self.chosen(), timezone.now().replace(microsecond=0)
+        if chosen is None:
+            return None
+        return queryset.filter(
+            Q(expires_at__gte=second) if chosen == "yes" else Q(expires_at__lt=second)
+        )
+
+
+class ApproverFilter(ChoiceFilter):
+    """Whose approval the agent stated it to be."""
+
+    title = _("approver, as stated")
+    parameter_name = "stated_approver"
+
+    def lookups(self, request: Any, model_admin: Any) -> list[tuple[str, Any]]:
+        """Name the approvers of the protocol."""
+        return [("user", _("the User")), ("agent", _("the Personal Agent"))]
+
+    def queryset(self, request: Any, queryset: QuerySet[Any]) -> QuerySet[Any] | None:
+        """Find the rows of that approver."""
+        chosen = self.chosen()
+        return None if chosen is None else queryset.filter(approver=chosen)
+
+
+@admin.register(Revision)
+class RevisionAdmin(ReadOnlyAdmin):
+    """One set of terms, as it was returned and will always be."""
+
+    list_display = ("revision", "operation", "number", "returned_at", "expires_at", "retired_at")
+    list_select_related = ("operation",)
+    list_filter = (ApprovableFilter,)
+    fieldsets: ClassVar = [
+        (None, {"fields": ["revision", "operation", "number", "summary", "stored_terms"]}),
+        (
+            _("Time"),
+            {"fields": ["returned_at", "expires_at", "lifetime_s", "looked_up_at", "retired_at"]},
+        ),
+    ]
+
+    @admin.display(description=_("terms"))
+    def stored_terms(self, revision: Revision) -> SafeString | None:
+        """Show the terms for people."""
+        return pretty(revision.terms)
+
+
+@admin.register(Approval)
+class ApprovalAdmin(ReadOnlyAdmin):
+    """An agent's statement, or a person's decision in review."""
+
+    # Its own key is random; the newest operations stand first.
+    ordering = ("-operation_id",)
+    list_display = ("operation", "revision", "approver", "reference", "received_at", "voided_at")
+    list_select_related = ("operation", "revision")
+    list_filter = (ApproverFilter,)
+    fieldsets: ClassVar = [
+        (None, {"fields": ["operation", "revision", "sid", "received_at", "person"]}),
+        (
+            STATED,
+            {
+                "description": UNVERIFIED,
+                "fields": ["approver", "stated_at", "input_type", "reference"],
+            },
+        ),
+        (_("Voided"), {"fields": ["voided_at", "voided_by", "voided_because"]}),
+    ]
+
+    @admin.display(description=_("approved at, as stated"))
+    def stated_at(self, approval: Approval) -> str | None:
+        """Show the time that the agent stated, whatever it is."""
+        return moment(approval.approved_at)
+
+
+@admin.register(Decline)
+class DeclineAdmin(ReadOnlyAdmin):
+    """The Company's refusal of an approval."""
+
+    list_display = ("operation", "revision", "approver", "rule", "declined_at")
+    list_select_related = ("operation", "revision")
+    list_filter = (ApproverFilter,)
+    fieldsets: ClassVar = [
+        (None, {"fields": ["operation", "revision", "sid", "declined_at"]}),
+        (_("Why"), {"fields": ["rule", "reason", "other_way"]}),
+        (STATED, {"description": UNVERIFIED, "fields": ["approver"]}),
+    ]
+
+    @admin.display(description=_("alternative"))
+    def other_way(self, decline: Decline) -> SafeString | None:
+        """Show the alternative for people."""
+        return pretty(decline.alternative)
+
+
+@admin.register(Performance)
+class PerformanceAdmin(ReadOnlyAdmin):
+    """That an operation was performed. What was answered may hold secrets and is not shown."""
+
+    list_display = ("operation", "revision", "how", "status", "finished_at")
+    list_select_related = ("operation", "revision")
+    list_filter = ("how",)
+    fieldsets: ClassVar = [
+        (None, {"fields": ["operation", "revision", "approval", "how", "status", "finished_at"]}),
+    ]
+
+
+@admin.register(Settlement)
+class SettlementAdmin(ReadOnlyAdmin):
+    """Who ended an unknown outcome, how and why."""
+
+    list_display = ("operation", "outcome", "settled_by", "settled_at")
+    list_select_related = ("operation",)
+    list_filter = ("outcome",)
+    fieldsets: ClassVar = [
+        (None, {"fields": ["operation", "outcome", "settled_by", "because", "settled_at"]}),
+    ]
+
+
+@admin.register(Join)
+class JoinAdmin(ReadOnlyAdmin):
+    """A browser that an agent joined to its Session, or the ticket for it."""
+
+    list_display = ("sid", "agent", "account", "created_at", "redeemed_at", "ended_at")
+    list_select_related = ("agent",)
+    list_filter = ("agent",)
+    search_fields = ("agent",)
+    search_help_text = _("A whole client ID.")
+    fieldsets: ClassVar = [
+        (None, {"fields": ["agent", "user_id", "account", "sid", "declared", "gave_login"]}),
+        (
+            _("Time"),
+            {
+                "fields": [
+                    "created_at",
+                    "ticket_expires_at",
+                    "redeemed_at",
+                    "expires_at",
+                    "ended_at",
+                    "ended_because",
+                ]
+            },
+        ),
+    ]
+
+    def matching(self, term: str) -> Q:
+        """Find the joins of an agent."""
+        agents = Agent.objects.using(using()).filter(client_id=term)
+        return Q(agent__in=list(agents.values_list("pk", flat=True)))

@@ -1,0 +1,133 @@
+"""Pages that only read, at a cost that does not grow with what happened."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from django.contrib import admin
+from django.contrib.admin.utils import flatten_fieldsets
+from django.core.exceptions import FieldDoesNotExist, PermissionDenied
+from django.db import router
+from django.db.models import Model, Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
+
+from poppy_operations.browser.state import browser_of
+from poppy_operations.models import Approval, Operation, Revision
+
+if TYPE_CHECKING:
+    # At run time the class takes no parameter.
+    ModelAdmin = admin.ModelAdmin[Any]
+else:
+    ModelAdmin = admin.ModelAdmin
+
+# An agent chooses its references, and may give many approvals the same one.
+FOUND_AT_MOST = 1000
+
+
+def using() -> str:
+    """Name the database that our rows are written to: an operator sees what is, not what was."""
+    return router.db_for_write(Operation)
+
+
+def refuse_agents_browser(request: HttpRequest) -> None:
+    """Refuse a decision in a session that an agent's browser uses, whoever is signed in there.
+
+    Raises ``PermissionDenied``.
+    """
+    if browser_of(request).marked:
+        message = "A browser that a Personal Agent uses decides nothing here."
+        raise PermissionDenied(message)
+
+
+def operations_called(term: str) -> set[int]:
+    """Find operations by their ID, by that of a revision, or by an agent's own reference.
+
+    Whole values only, each with a query of its own: then every database uses its index.
+    """
+    operations = Operation.objects.using(using()).filter(operation_id=term)
+    revisions = Revision.objects.using(using()).filter(revision=term)
+    approvals = Approval.objects.using(using()).filter(reference=term)
+    return {
+        *operations.values_list("pk", flat=True),
+        *revisions.values_list("operation_id", flat=True),
+        *approvals.values_list("operation_id", flat=True)[:FOUND_AT_MOST],
+    }
+
+
+def pretty(text: str | None) -> SafeString | None:
+    """Show stored JSON for people."""
+    if text is None:
+        return None
+    indented = json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+    return format_html('<pre class="poppy-json">{}</pre>', indented)
+
+
+class ReadOnlyAdmin(ModelAdmin):
+    """Rows to look at. Only columns that a page shows can be filtered by in its address.
+
+    Lists are in the order of an index, and are not counted twice.
+    """
+
+    actions: Any = None
+    ordering = ("-pk",)
+    search_fields: ClassVar[tuple[str, ...]] = ("operation_id",)
+    search_help_text = _("A whole operation ID, revision or agent's reference.")
+    show_facets = admin.ShowFacets.NEVER
+    show_full_result_count = False
+    sortable_by = ()
+    view_on_site = False
+    # The path from a row to its operation.
+    operation_path: ClassVar[str] = "operation"
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Nobody adds rows: they say what happened."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Nobody changes them."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Nobody deletes them; the site's own purge forgets what is over."""
+        return False
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Give the rows as they are now."""
+        return super().get_queryset(request).using(using())
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> Any:
+        """Name all that the page shows."""
+        return flatten_fieldsets(self.get_fieldsets(request, obj))
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """Find the rows that belong to what was asked for. No row comes twice."""
+        term = search_term.strip()
+        return (queryset.filter(self.matching(term)) if term else queryset), False
+
+    def matching(self, term: str) -> Q:
+        """Say which rows a search finds."""
+        return Q((f"{self.operation_path}__in", operations_called(term)))
+
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
+        """Keep digests, slots and tickets from being guessed letter by letter in the address."""
+        name = lookup.split("__")[0]
+        try:
+            self.opts.get_field(name)
+        except FieldDoesNotExist:
+            return super().lookup_allowed(lookup, value, request)
+        shown = {"id", *flatten_fieldsets(self.get_fieldsets(request)), *self.list_display}
+        return name in shown and super().lookup_allowed(lookup, value, request)
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Show the list. What is sent to it is a decision, which an agent's browser never makes."""
+        if request.method == "POST":
+            refuse_agents_browser(request)
+        return super().changelist_view(request, extra_context)
