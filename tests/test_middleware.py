@@ -17,7 +17,13 @@ from poppy_operations.browser import atomic
 from poppy_operations.middleware import PersonalAgentMiddleware
 from poppy_operations.models import Agent
 from tests.browser.gated import ASYNC_NAMES, NAMES, as_views
-from tests.browser.site import agent_headers, close_connections, join_browser, prepare
+from tests.browser.site import (
+    agent_headers,
+    close_connections,
+    close_this_threads_connection,
+    join_browser,
+    prepare,
+)
 
 HEADERS = [
     {"Poppy-Session": "x"},
@@ -248,7 +254,7 @@ def test_eight_threads_of_agents_and_visitors_each_get_their_own() -> None:
             facts = client.post(path, headers=HEADERS[0] if is_agents else {}).json()
             if facts != {"atomic": not is_agents, "off": ["default"] if is_agents else []}:
                 wrong.append(path)
-        connections.close_all()
+        close_this_threads_connection()
         return wrong
 
     with ThreadPoolExecutor(8) as threads:

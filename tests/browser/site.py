@@ -7,7 +7,7 @@ from typing import Any
 from asgiref.sync import SyncToAsync
 from django.contrib.auth import alogin, get_user_model, login, update_session_auth_hash
 from django.contrib.auth.views import LogoutView
-from django.db import connections
+from django.db import connection, connections
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.test import AsyncClient, Client
 from django.urls import include, path
@@ -35,6 +35,14 @@ def prepare(settings: Any, **poppy: Any) -> None:
 def close_connections() -> None:
     """Close those of the thread in which asynchronous code runs its synchronous parts."""
     SyncToAsync.single_thread_executor.submit(connections.close_all).result()
+
+
+def close_this_threads_connection() -> None:
+    """Close it for good: Django keeps those to SQLite's memory open."""
+    raw = connection.connection
+    if raw is not None:
+        raw.close()
+        connection.connection = None
 
 
 def a_user(username: str = "alice", **fields: Any) -> Any:
