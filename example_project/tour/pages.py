@@ -8,6 +8,10 @@ from html.parser import HTMLParser
 Attributes = dict[str, str]
 NOT_SENT = frozenset({"button", "submit", "reset", "image", "file"})
 SILENT = frozenset({"script", "style", "title"})
+VOID = frozenset(
+    {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "wbr"}
+)
+HIDDEN = "hidden"
 
 
 @dataclass
@@ -53,7 +57,7 @@ class Page(HTMLParser):
         self.title = ""
         self.forms: list[Form] = []
         self._words: list[str] = []
-        self._open: list[str] = []
+        self._open: list[tuple[str, bool]] = []
         self._form: Form | None = None
         self._select: str | None = None
         self._chosen: str | None = None
@@ -65,7 +69,7 @@ class Page(HTMLParser):
 
     @property
     def words(self) -> str:
-        """The words of the page, without those of its head."""
+        """The words that the page shows."""
         return " ".join(" ".join(self._words).split())
 
     def form_with(self, name: str, value: str | None = None) -> Form | None:
@@ -76,26 +80,28 @@ class Page(HTMLParser):
         return None
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self._open.append(tag)
+        if tag not in VOID:
+            self._open.append((tag, any(name == HIDDEN for name, _ in attrs)))
         opened = getattr(self, f"_open_{tag}", None)
         if opened is not None:
             opened({name: value or "" for name, value in attrs})
 
     def handle_endtag(self, tag: str) -> None:
-        while self._open and self._open.pop() != tag:
+        while self._open and self._open.pop()[0] != tag:
             pass
         closed = getattr(self, f"_close_{tag}", None)
         if closed is not None:
             closed()
 
     def handle_data(self, data: str) -> None:
-        if "title" in self._open and "svg" not in self._open:
+        inside = {tag for tag, _ in self._open}
+        if "title" in inside and "svg" not in inside:
             self.title += data
         elif self._area is not None:
             self._area_text += data
-        elif not SILENT & set(self._open):
+        elif not SILENT & inside and not any(hidden for _, hidden in self._open):
             self._words.append(data)
-        if "button" in self._open and self._form and self._form.buttons:
+        if "button" in inside and self._form and self._form.buttons:
             self._form.buttons[-1].text += data
 
     def _open_form(self, attributes: Attributes) -> None:

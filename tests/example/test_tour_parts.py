@@ -25,7 +25,7 @@ PAGE = """<!doctype html><title>An order</title><style>p { }</style>
 two
 lines</textarea>
 <input type="submit" name="how" value="Slowly"><button name="how" value="fast">Quickly</button>
-</form><p>That is all.</p>"""
+</form><p hidden>Not <br>yet.</p><p>That is all.</p>"""
 
 
 def test_a_page_is_read_with_the_values_that_its_form_would_send() -> None:
