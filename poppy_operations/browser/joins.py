@@ -216,11 +216,17 @@ def follow_key(pk: int, old_key: str, new_key: str) -> None:
     bound.update(session_key_digest=marks.key_digest(new_key))
 
 
-def purge_joins(before: datetime) -> int:
-    """Delete the joins that were over before then, and say how many. Marks outlive them."""
+def purge_joins(before: datetime, *, dry_run: bool = False) -> int:
+    """Delete the joins that were over before then, and say how many. Marks outlive them.
+
+    With ``dry_run`` they are only counted.
+    """
     over = Q(ended_at__lt=before) | Q(expires_at__lt=before)
     over |= Q(redeemed_at=None, ticket_expires_at__lt=before)
-    deleted, _ = Join.objects.using(_using()).filter(over).delete()
+    joins = Join.objects.using(_using()).filter(over)
+    if dry_run:
+        return joins.count()
+    deleted, _ = joins.delete()
     return deleted
 
 

@@ -324,6 +324,7 @@ def test_purging_deletes_what_is_long_over_and_no_mark(
     join_browser(ended)
     ended.post("/accounts/logout/")
     assert purge_joins(NOW) == 0
+    assert purge_joins(NOW + timedelta(seconds=1), dry_run=True) == 1
     assert purge_joins(NOW + timedelta(seconds=1)) == 1  # the one that was ended
     assert purge_joins(NOW + timedelta(seconds=61)) == 1  # the ticket that nobody used
     assert purge_joins(NOW + timedelta(hours=1)) == 0
