@@ -88,7 +88,7 @@ def _of_endpoint(entry: Mapping[str, Any]) -> Iterator[str]:
         yield "`endpoint` is missing, but an action returns operations on the website."
     elif entry["endpoint"] != endpoint_url():
         yield f"`endpoint` is {entry['endpoint']!r}, but it is served at {endpoint_url()}."
-    elif not _is_secure(entry["endpoint"]):
+    elif not is_secure(entry["endpoint"]):
         yield "`endpoint` is an HTTPS URL: POPPY_OPERATIONS['ISSUER'], where it comes from, is not."
 
 
@@ -102,11 +102,11 @@ def _of_join(entry: Mapping[str, Any], document: Mapping[str, Any]) -> Iterator[
             "`web.browser_session_endpoint` is missing beside `endpoint`: only joined browsers get "
             "operations."
         )
-    elif not _is_secure(join):
+    elif not is_secure(join):
         yield f"`web.browser_session_endpoint` is an HTTPS URL, not {join!r}."
 
 
-def _is_secure(url: str) -> bool:
+def is_secure(url: str) -> bool:
     """Whether agents may send Sessions there: by HTTPS, or plainly while developing."""
     try:
         parts = urlsplit(url)
