@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from django.contrib.auth import get_user_model
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 from django.utils.module_loading import import_string
 
@@ -64,7 +65,7 @@ class Company:
         model = get_user_model()
         try:
             user = model._default_manager.get(pk=account)  # noqa: SLF001  Django's documented name
-        except (model.DoesNotExist, ValueError, OverflowError):
+        except (model.DoesNotExist, ValidationError, ValueError, OverflowError):
             return None
         return user if user.is_active else None
 

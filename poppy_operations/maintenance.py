@@ -16,7 +16,7 @@ from django.db.models import Q, QuerySet
 from django.http import HttpResponseBase
 from django.utils import timezone
 
-from poppy_operations.browser.joins import purge_joins
+from poppy_operations.browser.joins import end_joins_of, purge_joins
 from poppy_operations.declarations import NotPerformed, Performed, registry
 from poppy_operations.gate.approvals import current_operation
 from poppy_operations.gate.stored import stored_answer
@@ -25,7 +25,8 @@ from poppy_operations.lifecycle import performing, purging
 from poppy_operations.lifecycle.durable import Busy, using
 from poppy_operations.lifecycle.performing import StoredAnswer
 from poppy_operations.lifecycle.settling import settle
-from poppy_operations.models import Operation, Performance
+from poppy_operations.models import Agent, Operation, Performance
+from poppy_operations.sessions.agents import revoke_agent
 
 logger = logging.getLogger("poppy_operations")
 
@@ -81,6 +82,16 @@ def purge(*, now: datetime | None = None, dry_run: bool = False, batch: int = BA
     while forgotten := purging.forget(moment, batch):
         operations += forgotten
     return Purged(operations, joins)
+
+
+def revoke(client_id: str, *, now: datetime | None = None) -> Agent:
+    """Revoke an agent: its Sessions are refused from now on, and its browsers' joins are over.
+
+    They stay over should the agent be allowed again. Raises ``UnknownAgent``.
+    """
+    agent = revoke_agent(client_id)
+    end_joins_of(agent, now or timezone.now())
+    return agent
 
 
 def requeue(*, now: datetime | None = None) -> int:

@@ -12,7 +12,7 @@ from django.http.response import HttpResponseBase
 
 from poppy_operations.browser import atomic, logins, marks
 from poppy_operations.browser.state import Browser, browser_of
-from poppy_operations.company import get_company
+from poppy_operations.company import verified_session
 from poppy_operations.sessions.refusals import SessionRefused
 from poppy_operations.sessions.session import Session
 from poppy_operations.sessions.verification import has_session
@@ -44,7 +44,7 @@ class RequestFacts:
         if not has_session(self._request):
             return None
         try:
-            return get_company().session_for(self._request)
+            return verified_session(self._request)
         except SessionRefused as refusal:
             return refusal
 

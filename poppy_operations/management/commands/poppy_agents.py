@@ -9,6 +9,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from poppy_operations.maintenance import revoke
 from poppy_operations.models import Agent
 from poppy_operations.sessions.agents import (
     UnknownAgent,
@@ -16,7 +17,6 @@ from poppy_operations.sessions.agents import (
     known_agent,
     listed_agents,
     refresh_keys,
-    revoke_agent,
 )
 from poppy_operations.sessions.keys import parsed_key_set
 from poppy_operations.sessions.refusals import KeysUnavailable
@@ -61,7 +61,7 @@ class Command(BaseCommand):
                 self.stderr.write(f"{error} It is tried again when the agent asks for something.")
 
     def revoke(self, options: dict[str, Any]) -> None:
-        self.stdout.write(f"{revoke_agent(options['client_id']).client_id} is revoked.")
+        self.stdout.write(f"{revoke(options['client_id']).client_id} is revoked.")
 
     def refresh(self, options: dict[str, Any]) -> None:
         agent = known_agent(options["client_id"])
