@@ -96,16 +96,19 @@ def _freed(operation: Operation, now: datetime) -> bool:
         return False  # Answered as if it had not been tried.
 
 
-def _looked_up(session: Session, revision: Revision, now: datetime) -> EndpointAnswer:
+def _looked_up(
+    session: Session, revision: Revision, now: datetime, *, says_approved: bool = True
+) -> EndpointAnswer:
     """The state of an approved operation, else the operation (AMB-10, AMB-11)."""
     operation = revision.operation
     if operation.state in {Operation.State.PERFORMING, Operation.State.PERFORMED}:
         return Status(operation.operation_id, operation.state)
     if is_expired(revision, now):
         return INVALID_REQUEST
-    if has_record(revision):
+    is_approved = has_record(revision)
+    if is_approved and says_approved:
         return Status(operation.operation_id, "approved")
-    if not is_returnable(revision, now):
+    if not is_approved and not is_returnable(revision, now):
         return INVALID_REQUEST
     if not session.declared:
         return Refused("extension_required", {"extension": "operations"})
@@ -167,8 +170,11 @@ def _other_than_named(
     statement: ApprovalStatement,
     now: datetime,
 ) -> EndpointAnswer:
-    """Check 3 failed: as a look-up, but never with the revision that the approval names (6)."""
-    answer = _looked_up(session, revision, now)
+    """Check 3 failed: the reference's operation, never the revision that the approval names (6).
+
+    Not even where that one is approved: a status would read as if this approval had been recorded.
+    """
+    answer = _looked_up(session, revision, now, says_approved=False)
     if isinstance(answer, ApprovalRequired) and answer.operation.revision == statement.revision:
         return INVALID_REQUEST
     return answer
