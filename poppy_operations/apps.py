@@ -14,5 +14,8 @@ class PoppyOperationsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Listen to Django's logins and sign-outs."""
+        """Listen to Django's logins and sign-outs, and have the site's configuration checked."""
         from poppy_operations.browser import receivers  # noqa: F401  needs the models
+        from poppy_operations.checks import register_checks
+
+        register_checks()

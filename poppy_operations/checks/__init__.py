@@ -1,0 +1,27 @@
+"""System checks: what is misconfigured is said before the first request."""
+
+from __future__ import annotations
+
+from django.core.checks import Tags, register
+
+from poppy_operations.checks import configuration, site
+
+CHECKS = (
+    configuration.check_settings,
+    configuration.check_company,
+    site.check_middleware,
+    site.check_urls,
+    site.check_sessions,
+    site.check_database,
+    site.check_views,
+    site.check_actions,
+)
+DEPLOYMENT_CHECKS = (configuration.check_deployed_issuer, site.check_https)
+
+
+def register_checks() -> None:
+    """Register every check; those of a deployment run with ``check --deploy``."""
+    for check in CHECKS:
+        register(check, Tags.security)
+    for check in DEPLOYMENT_CHECKS:
+        register(check, Tags.security, deploy=True)

@@ -1,0 +1,174 @@
+"""Every message of the system checks, in one table; ``docs/reference/checks.md`` explains each."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any
+
+from django.core.checks import CheckMessage, Error, Warning  # noqa: A004  Django's own name
+
+MESSAGES: tuple[CheckMessage, ...] = (
+    Error(
+        "POPPY_OPERATIONS is not a dict.",
+        hint="Give the settings of this app as a dict, with ISSUER at least.",
+        id="poppy_operations.E001",
+    ),
+    Error(
+        "POPPY_OPERATIONS has no setting %(key)s.",
+        hint="%(advice)s",
+        id="poppy_operations.E002",
+    ),
+    Error(
+        "POPPY_OPERATIONS['%(key)s'] should be %(kind)s.",
+        hint="It is of the type %(type)s, or out of range. Leave it out to get the default.",
+        id="poppy_operations.E003",
+    ),
+    Error(
+        "POPPY_OPERATIONS['ISSUER'] is not set.",
+        hint="Set it to this Company's issuer, the HTTPS URL that Session JWTs have as `aud`.",
+        id="poppy_operations.E004",
+    ),
+    Error(
+        "POPPY_OPERATIONS['ISSUER'] is not an HTTPS URL.",
+        hint=(
+            "Set it to an absolute HTTPS URL. Plain HTTP will do on a loopback address and in "
+            "DEBUG only."
+        ),
+        id="poppy_operations.E005",
+    ),
+    Error(
+        "POPPY_OPERATIONS['ISSUER'] is a plain HTTP URL, and so is the endpoint.",
+        hint=(
+            "Deploy with an HTTPS issuer: the endpoint is on its origin, and agents send their "
+            "Sessions and access tokens there."
+        ),
+        id="poppy_operations.E006",
+    ),
+    Error(
+        "PersonalAgentMiddleware is not in MIDDLEWARE.",
+        hint=(
+            "Add 'poppy_operations.middleware.PersonalAgentMiddleware' after Django's session and "
+            "authentication middleware: without it, logins outlive the joins that gave them."
+        ),
+        id="poppy_operations.E007",
+    ),
+    Error(
+        "PersonalAgentMiddleware stands before %(other)s in MIDDLEWARE.",
+        hint="Move it below Django's session and authentication middleware.",
+        id="poppy_operations.E008",
+    ),
+    Error(
+        "SessionMiddleware is not in MIDDLEWARE, and actions are offered on the website.",
+        hint=(
+            "Add 'django.contrib.sessions.middleware.SessionMiddleware': an agent's browser is "
+            "known by its Django session. For an action that the website does not offer, say "
+            "website=False."
+        ),
+        id="poppy_operations.E009",
+    ),
+    Error(
+        "The URLs of poppy_operations are not included, and actions are offered on the website.",
+        hint=(
+            "Add path('poppy/', include('poppy_operations.urls')) to the URLconf: it has the "
+            "endpoint, the browser join and the waiting page."
+        ),
+        id="poppy_operations.E010",
+    ),
+    Error(
+        "POPPY_OPERATIONS['COMPANY'] cannot be imported: %(error)s",
+        hint="Give the dotted path of a class, such as 'shop.company.Company'.",
+        id="poppy_operations.E011",
+    ),
+    Error(
+        "POPPY_OPERATIONS['COMPANY'] is not a subclass of poppy_operations.company.Company.",
+        hint="Derive the class with the site's hooks from it, so that every hook has a default.",
+        id="poppy_operations.E012",
+    ),
+    Error(
+        "%(company)s overrides %(hook)s in a way that it cannot be called in.",
+        hint="It is called as %(call)s, and not awaited.",
+        id="poppy_operations.E013",
+    ),
+    Error(
+        "AUTOCOMMIT is off for the database '%(alias)s'.",
+        hint=(
+            "Turn it on: a claim has to be committed before the action runs, and with it off "
+            "every gated request of an agent is answered 503."
+        ),
+        id="poppy_operations.E014",
+    ),
+    Error(
+        "Django sessions are kept in signed cookies, and browsers can be joined.",
+        hint=(
+            "Use another SESSION_ENGINE, such as django.contrib.sessions.backends.db: a browser "
+            "could put back a cookie from before its join, and pass for an ordinary visitor's."
+        ),
+        id="poppy_operations.E015",
+    ),
+    Warning(
+        "The SQLite database '%(alias)s' begins its transactions without a lock.",
+        hint=(
+            "Set OPTIONS['transaction_mode'] = 'IMMEDIATE': otherwise a transaction that reads "
+            "first fails at once where another one writes, and is not waited for."
+        ),
+        id="poppy_operations.W001",
+    ),
+    Warning(
+        "The SQLite database '%(alias)s' has no timeout of its own.",
+        hint=(
+            "Set OPTIONS['timeout'] = 20, in seconds: an action that holds the lock for longer "
+            "than the default of 5 turns others away with 503."
+        ),
+        id="poppy_operations.W002",
+    ),
+    Warning(
+        "The gated view %(view)s is async, and ATOMIC_REQUESTS is on for '%(alias)s'.",
+        hint=(
+            "Django refuses async views there, so that ordinary visitors get an error: put "
+            "transaction.non_atomic_requests around the view, or around what as_view() gives."
+        ),
+        id="poppy_operations.W003",
+    ),
+    Warning(
+        "Django sessions are kept in a cache alone, and browsers can be joined.",
+        hint=(
+            "Use django.contrib.sessions.backends.cached_db: a cache forgets sessions when it "
+            "is full, and with one that an agent's browser uses the mark that it does."
+        ),
+        id="poppy_operations.W004",
+    ),
+    Warning(
+        "The external action %(action)s has no reconcile hook.",
+        hint=(
+            "Give it one with the action's decorator `reconcile`, to find out what became of an "
+            "attempt; without it, a person has to settle every unknown outcome."
+        ),
+        id="poppy_operations.W005",
+    ),
+    Warning(
+        "POPPY_OPERATIONS['TOKEN_JWKS'] is not set: no access token can be verified.",
+        hint=(
+            "Set it to the key set of the authorization server, or to its HTTPS URL, or give "
+            "the Company a token_verifier. Where no agent is ever signed in, silence this check."
+        ),
+        id="poppy_operations.W006",
+    ),
+    Warning(
+        "Nothing says that requests come through HTTPS alone.",
+        hint=(
+            "Set SECURE_SSL_REDIRECT, and behind a proxy SECURE_PROXY_SSL_HEADER: Sessions and "
+            "tokens must not travel in the open, and join URLs get the scheme that Django sees."
+        ),
+        id="poppy_operations.W007",
+    ),
+)
+
+_BY_ID = {message.id: message for message in MESSAGES}
+
+
+def message(number: str, **named: Any) -> CheckMessage:
+    """Give the message with the id ``poppy_operations.<number>``, its gaps filled."""
+    found = copy(_BY_ID[f"poppy_operations.{number}"])
+    found.msg = found.msg % named
+    found.hint = (found.hint or "") % named
+    return found

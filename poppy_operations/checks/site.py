@@ -1,0 +1,144 @@
+"""Checks of what the site puts around the app: middleware, URLs, sessions, database, actions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import Any
+
+from asgiref.sync import iscoroutinefunction
+from django.conf import settings
+from django.contrib.auth.middleware import AuthenticationMiddleware
+from django.contrib.sessions.backends import cache, signed_cookies
+from django.contrib.sessions.middleware import SessionMiddleware
+from django.core.checks import CheckMessage
+from django.db import connections, router
+from django.urls import NoReverseMatch, URLResolver, get_resolver, reverse
+from django.utils.module_loading import import_string
+from django.views import View
+
+from poppy_operations.browser.atomic import atomic_aliases, gated_handler
+from poppy_operations.checks.messages import message
+from poppy_operations.declarations import registry
+from poppy_operations.middleware import PersonalAgentMiddleware
+from poppy_operations.models import Operation
+
+
+def views() -> list[Callable[..., Any]]:
+    """Give every view of the site's URLs. Importing them declares the site's actions."""
+    return list(_views(get_resolver())) if _is_served() else []
+
+
+def _is_served() -> bool:
+    return bool(getattr(settings, "ROOT_URLCONF", None))
+
+
+def _views(resolver: URLResolver) -> Iterator[Callable[..., Any]]:
+    for entry in resolver.url_patterns:
+        if isinstance(entry, URLResolver):
+            yield from _views(entry)
+        else:
+            yield entry.callback
+
+
+def check_middleware(**_named: Any) -> list[CheckMessage]:
+    """Check which middleware there is, and in which order. A subclass serves as well."""
+    views()
+    sessions, own = _position(SessionMiddleware), _position(PersonalAgentMiddleware)
+    found = []
+    if sessions is None and registry.on_website:
+        found.append(message("E009"))
+    if own is None:
+        return [*found, message("E007")]
+    for other in (SessionMiddleware, AuthenticationMiddleware):
+        position = _position(other)
+        if position is not None and own < position:
+            found.append(message("E008", other=other.__name__))
+    return found
+
+
+def _position(wanted: type) -> int | None:
+    for position, path in enumerate(settings.MIDDLEWARE):
+        try:
+            middleware = import_string(path)
+        except ImportError:
+            continue  # Django says so itself, when it loads them.
+        if isinstance(middleware, type) and issubclass(middleware, wanted):
+            return position
+    return None
+
+
+def check_urls(**_named: Any) -> list[CheckMessage]:
+    """Check that the endpoint can be reached where actions are offered on the website."""
+    views()
+    is_missing = _is_served() and registry.on_website and not _has_urls()
+    return [message("E010")] if is_missing else []
+
+
+def _has_urls() -> bool:
+    try:
+        reverse("poppy_operations:operations")
+    except NoReverseMatch:
+        return False
+    return True
+
+
+def check_sessions(**_named: Any) -> list[CheckMessage]:
+    """Check that a Django session cannot lose the mark that an agent's browser uses it."""
+    if not _is_served() or not _has_urls():
+        return []
+    store = import_module(settings.SESSION_ENGINE).SessionStore
+    if issubclass(store, signed_cookies.SessionStore):
+        return [message("E015")]
+    return [message("W004")] if issubclass(store, cache.SessionStore) else []
+
+
+def check_database(**_named: Any) -> list[CheckMessage]:
+    """Check the database of the app's tables, without connecting to it."""
+    alias = router.db_for_write(Operation)
+    connection: Any = connections[alias]
+    found = []
+    if not connection.settings_dict["AUTOCOMMIT"]:
+        found.append(message("E014", alias=alias))
+    if connection.vendor == "sqlite" and not connection.is_in_memory_db():
+        options = connection.settings_dict["OPTIONS"]
+        if str(options.get("transaction_mode")).upper() not in {"IMMEDIATE", "EXCLUSIVE"}:
+            found.append(message("W001", alias=alias))
+        if "timeout" not in options:
+            found.append(message("W002", alias=alias))
+    return found
+
+
+def check_views(**_named: Any) -> list[CheckMessage]:
+    """Check that Django lets ordinary visitors into gated views that are async."""
+    return [
+        message("W003", view=_name(view), alias=alias)
+        for view in views()
+        if iscoroutinefunction(view) and _is_gated(view)
+        for alias in atomic_aliases(view)
+    ]
+
+
+def _name(view: Callable[..., Any]) -> str:
+    shown = getattr(view, "cls", None) or getattr(view, "view_class", None) or view
+    return getattr(shown, "__qualname__", repr(shown))
+
+
+def _is_gated(view: Callable[..., Any]) -> bool:
+    return any(gated_handler(view, method.upper()) for method in View.http_method_names)
+
+
+def check_actions(**_named: Any) -> list[CheckMessage]:
+    """Check the actions that the site declares."""
+    views()
+    return [
+        message("W005", action=action.name)
+        for action in registry
+        if action.effects == "external" and action.reconcile_hook is None
+    ]
+
+
+def check_https(**_named: Any) -> list[CheckMessage]:
+    """Check, for a deployment, that somebody has thought of HTTPS."""
+    is_said = settings.SECURE_SSL_REDIRECT or settings.SECURE_PROXY_SSL_HEADER
+    return [] if is_said else [message("W007")]
