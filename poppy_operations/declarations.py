@@ -81,8 +81,9 @@ class CurrentOperation:
     """What the action's own code is handed: the terms, and whose operation they belong to.
 
     For an ordinary visitor, and where no approval is needed, it has terms and no
-    ``operation_id``. The ``operation_id`` is also the idempotency key for whatever an external
-    action calls.
+    ``operation_id``. ``idempotency_key`` is for whatever an external action calls: the same for
+    every attempt of the operation that may have reached the outside, and another one once
+    ``reconcile`` found that an attempt did not happen, whose key the outside refuses from then on.
     """
 
     action: str
@@ -90,6 +91,7 @@ class CurrentOperation:
     summary: str | None = None
     operation_id: str | None = None
     revision: str | None = None
+    idempotency_key: str | None = None
     owner: Owner | None = None
     approval: ApprovalStatement | None = None
 
@@ -243,7 +245,8 @@ class DeclaredAction:
 
         The hook is asked only once the attempt has ended as unknown or its lease is over. It
         returns ``Performed(result)``, ``NotPerformed()`` (it did not happen and cannot any more:
-        the outside refuses this ``operation_id`` from now on) or ``None`` (still unknown).
+        the outside refuses its
+        ``idempotency_key`` from now on) or ``None`` (still unknown).
         """
         if self.effects != "external":
             message = f"{self.name}: only external effects have an outcome to find out."

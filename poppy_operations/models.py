@@ -115,6 +115,12 @@ class Operation(models.Model):
     started_at = models.DateTimeField(_("started at"), null=True, blank=True)
     outcome_unknown_since = models.DateTimeField(_("outcome unknown since"), null=True, blank=True)
 
+    barred_keys = models.PositiveSmallIntegerField(
+        _("barred idempotency keys"),
+        default=0,
+        help_text=_("Attempts that reconcile found not performed; the outside refuses their keys."),
+    )
+
     class Meta:
         verbose_name = _("operation")
         verbose_name_plural = _("operations")
@@ -129,6 +135,16 @@ class Operation(models.Model):
 
     def __str__(self) -> str:
         return self.operation_id
+
+    @property
+    def idempotency_key(self) -> str:
+        """The key for whatever an attempt calls outside.
+
+        It is the ``operation_id``, until reconcile says that an attempt was not performed: the
+        outside then refuses its key for ever, and the next attempt has another.
+        """
+        number = self.barred_keys
+        return f"{self.operation_id}-{number + 1}" if number else self.operation_id
 
     @property
     def owner(self) -> Owner:

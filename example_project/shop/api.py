@@ -199,7 +199,9 @@ class Refunds(APIView):
     def post(self, request: Request, order_id: str) -> HttpResponseBase:
         operation = operation_of(request)
         try:
-            made = refund_money(operation.terms, operation.operation_id, delay_ms=delay_of(request))
+            made = refund_money(
+                operation.terms, operation.idempotency_key, delay_ms=delay_of(request)
+            )
         except PaymentRefused as refusal:
             raise NotPerformed(refused(str(refusal))) from refusal
         return Response(

@@ -44,8 +44,8 @@ closure = Action(
 @refund.reconcile
 def refund_outcome(operation: CurrentOperation) -> Performed | NotPerformed:
     """Ask the gateway, which from now on refuses a refund that it has not made yet."""
-    assert operation.operation_id is not None  # noqa: S101  only agents' operations are unknown
-    happened = refund_that_happened(operation.operation_id)
+    assert operation.idempotency_key is not None  # noqa: S101  only agents' outcomes are unknown
+    happened = refund_that_happened(operation.idempotency_key)
     if happened is None:
         return NotPerformed()
     return Performed({"refund_id": happened.refund_id}, status=status.HTTP_201_CREATED)

@@ -31,13 +31,11 @@ def refund_summary(order: Order, amount: Decimal) -> str:
     return f"Refund {dollars(amount)} of order {order.order_id} to the card used for the order."
 
 
-def refund_money(
-    terms: Mapping[str, Any], operation_id: str | None, *, delay_ms: int = 0
-) -> Refund:
+def refund_money(terms: Mapping[str, Any], key: str | None, *, delay_ms: int = 0) -> Refund:
     """Have the gateway refund exactly what ``terms`` say, and note it in the shop.
 
-    The operation's ID is the gateway's idempotency key, so that however often this runs for one
-    operation the money moves once.
+    ``key`` is the operation's idempotency key, so that however often this runs for one operation
+    the money moves once.
 
     Raises:
         PaymentRefused: nothing happened.
@@ -45,7 +43,7 @@ def refund_money(
 
     """
     entry = gateway().refund(
-        key=operation_id or new_id("direct"),
+        key=key or new_id("direct"),
         order_id=terms["order_id"],
         amount=amount_of(terms["amount"]),
         delay_ms=delay_ms,
@@ -53,13 +51,13 @@ def refund_money(
     return note_refund(entry)
 
 
-def refund_that_happened(operation_id: str) -> Refund | None:
+def refund_that_happened(key: str) -> Refund | None:
     """Find out at the gateway what became of an operation's refund.
 
     The key is barred first: from then on the gateway refuses it, so that "it did not happen"
     stays true even if a late request of ours were still on its way.
     """
-    entry = gateway().bar(operation_id)
+    entry = gateway().bar(key)
     return None if entry.kind == "bar" else note_refund(entry)
 
 

@@ -65,8 +65,8 @@ def still_performing(operation: Operation) -> StillPerforming:
     return StillPerforming(operation.operation_id, wait_s)
 
 
-def challenge(request: HttpRequest, operation_id: str) -> Refused:
-    """The challenge for the account that an operation belongs to (3, AMB-01)."""
+def challenge(request: HttpRequest, operation_id: str | None = None) -> Refused:
+    """The challenge for an account, such as the one an operation belongs to (3, AMB-01)."""
     header = get_company().challenge(request, operation_id)
     return Refused("sign_in_required", headers={"WWW-Authenticate": header})
 
@@ -177,6 +177,7 @@ def current_operation(revision: Revision, statement: ApprovalStatement | None) -
         summary=revision.summary,
         operation_id=operation.operation_id,
         revision=revision.revision,
+        idempotency_key=operation.idempotency_key,
         owner=owner,
         approval=statement,
     )

@@ -9,18 +9,18 @@ from functools import partial
 from typing import TypeVar
 
 from poppy_operations.browser.atomic import switched_off_aliases
-from poppy_operations.declarations import CurrentOperation, Terms
+from poppy_operations.declarations import CurrentOperation, NotPerformed, Terms
 from poppy_operations.gate.answers import Answer, Refused, SiteAnswer, StillPerforming, Undeclared
 from poppy_operations.gate.approvals import checks_1_and_2, decline, declined_before, is_named
 from poppy_operations.gate.asking import Ask, ask, ask_under_way
-from poppy_operations.gate.attempt import Lost, OtherTerms, Outcome, Run
+from poppy_operations.gate.attempt import Lost, OtherTerms, Outcome, Run, answer_of
 from poppy_operations.gate.callers import Caller
 from poppy_operations.gate.calls import Call, SiteTerms, Wanted
 from poppy_operations.gate.in_database import perform_in_database
 from poppy_operations.gate.outside import perform_outside
 from poppy_operations.gate.reading import has_record, is_expired, is_in_use, live_revisions
 from poppy_operations.gate.steps import Steps, database, site
-from poppy_operations.gate.transactions import in_transactions
+from poppy_operations.gate.transactions import in_transactions, mark_for_rollback
 from poppy_operations.gate.worker import perform_queued
 from poppy_operations.lifecycle import performing
 from poppy_operations.lifecycle.approving import stated
@@ -78,7 +78,11 @@ def ungated(call: Call) -> Steps[Answer]:
 def run_ungated(call: Call, terms: Terms) -> Steps[Answer]:
     """Run the view for a request that needs no approval."""
     current = CurrentOperation.without_id(call.action.name, terms)
-    response = yield from site(partial(call.body, current))
+    try:
+        response = yield from site(partial(call.body, current))
+    except NotPerformed as said:
+        yield from database(mark_for_rollback)
+        response = answer_of(said)
     return SiteAnswer(response)
 
 

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from functools import partial
 from typing import TypeVar
 
-from django.db import transaction
+from django.db import connections, transaction
 
 from poppy_operations.gate.steps import Steps, database
 
@@ -32,3 +32,10 @@ def in_transactions(aliases: Sequence[str], inner: Steps[T]) -> Steps[T]:
 def _enter_all(stack: ExitStack, aliases: Sequence[str]) -> None:
     for alias in aliases:
         stack.enter_context(transaction.atomic(using=alias))
+
+
+def mark_for_rollback() -> None:
+    """Let the transactions that Django opens around views roll back, without an exception."""
+    for connection in connections.all(initialized_only=True):
+        if connection.settings_dict["ATOMIC_REQUESTS"] and connection.in_atomic_block:
+            connection.set_rollback(True)  # noqa: FBT003  Django's own signature

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from django.db.models import Q
+from django.db.models import F, Q
 
 from poppy_operations.lifecycle.durable import durably, using
 from poppy_operations.lifecycle.performing import (
@@ -14,7 +14,7 @@ from poppy_operations.lifecycle.performing import (
     performed_changes,
     store_performance,
 )
-from poppy_operations.models import Operation, Settlement
+from poppy_operations.models import Operation, Performance, Settlement
 from poppy_operations.signals import operation_settled, tell
 
 
@@ -30,6 +30,9 @@ def settle(
     """End the unknown outcome of the attempt that was examined; ``None``: not performed.
 
     ``operation`` is the row as it was examined: another attempt since then is not judged by it.
+    Reconcile has made sure that the outside refuses the key of an attempt that was not performed;
+    a person has not, so the key stays the same then.
+
     False where it no longer is that attempt's to judge. Raises ``ValueError`` for an operation
     that no attempt was ever begun of.
     """
@@ -53,7 +56,8 @@ def settle(
             Q(outcome_unknown_since__isnull=False) | Q(lease_until__lt=now)
         )
         if answer is None:
-            settled = examined.update(**open_changes())
+            barred = 1 if how == Performance.How.RECONCILED else 0
+            settled = examined.update(barred_keys=F("barred_keys") + barred, **open_changes())
         else:
             keeps_slot = operation.interface == Operation.Interface.REVIEW
             settled = examined.update(**performed_changes(keeps_slot=keeps_slot))
@@ -67,5 +71,6 @@ def settle(
 
     settled = durably(write)
     if settled:
+        operation.state = Operation.State.OPEN if answer is None else Operation.State.PERFORMED
         tell(operation_settled, operation=operation, settlement=settlement)
     return settled

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from django.http import HttpRequest, HttpResponseBase
+import logging
+
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 
 from poppy_operations.gate.answers import Answer, SiteAnswer, Undeclared
 from poppy_operations.responses.api import api_answer
 from poppy_operations.responses.website import website_answer
+
+logger = logging.getLogger("poppy_operations")
 
 
 def respond(answer: Answer, request: HttpRequest, *, on_website: bool) -> HttpResponseBase:
@@ -20,4 +24,17 @@ def respond(answer: Answer, request: HttpRequest, *, on_website: bool) -> HttpRe
         return answer.response
     if isinstance(answer, Undeclared) and answer.response is not None:
         return answer.response
-    return website_answer(answer, request) if on_website else api_answer(answer, request)
+    response = website_answer(answer, request) if on_website else api_answer(answer, request)
+    return _expected(response, answer)
+
+
+def _expected(response: HttpResponse, answer: Answer) -> HttpResponse:
+    """Keep Django from logging an expected refusal as a warning, or as an error of the server."""
+    response._has_been_logged = True  # type: ignore[attr-defined]  # noqa: SLF001  Django's flag
+    logger.info(
+        "Answered with %s (%s).",
+        type(answer).__name__,
+        response.status_code,
+        extra={"answer": type(answer).__name__, "status_code": response.status_code},
+    )
+    return response

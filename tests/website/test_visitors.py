@@ -1,0 +1,63 @@
+"""Ordinary visitors, and what is logged of agents."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.http import HttpResponse
+
+from poppy_operations import NotPerformed
+from tests.agents import SessionOf
+from tests.shop.models import Item
+from tests.shop.operations import Behaviour
+
+pytestmark = pytest.mark.django_db
+ORDER = {"sku": "jacket", "quantity": "1"}
+
+
+@pytest.mark.parametrize("path", ["/buy/", "/abuy/", "/form/"])
+def test_a_visitor_gets_the_answer_of_an_action_that_says_nothing_happened(
+    path: str, client: Any, jacket: Item, site: Behaviour
+) -> None:
+    def sold_out(_operation: Any) -> None:
+        raise NotPerformed(HttpResponse("sold out", status=409))
+
+    site.before_effect = sold_out
+    response = client.post(path, ORDER)
+    assert (response.status_code, response.content) == (409, b"sold out")
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("authorization", [{}, {"Authorization": "Basic YTpi"}])
+def test_nothing_stays_of_an_action_that_says_so_under_atomic_requests(
+    authorization: dict[str, str],
+    client: Any,
+    jacket: Item,
+    site: Behaviour,
+    settings: Any,
+    monkeypatch: Any,
+    effects: Callable[[], list[str]],
+) -> None:
+    from django.db import connection
+
+    def after_all(_operation: Any) -> None:
+        raise NotPerformed(HttpResponse("sold out", status=409))
+
+    monkeypatch.setitem(connection.settings_dict, "ATOMIC_REQUESTS", True)
+    site.after_effect = after_all
+    assert client.post("/buy/", ORDER, headers=authorization).status_code == 409
+    assert effects() == []
+
+
+def test_an_expected_refusal_is_not_logged_as_a_warning(
+    signed_out: SessionOf, jacket: Item, caplog: Any
+) -> None:
+    browser = signed_out.browser()
+    with caplog.at_level(logging.INFO):
+        assert browser.post("/buy/", ORDER).status_code == 403
+    assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
+    assert "Answered with ApprovalRequired (403)." in caplog.messages
+    assert "jacket" not in caplog.text
