@@ -1,9 +1,10 @@
-"""The calls of plain Django requests."""
+"""The calls of plain Django requests, and what their views are handed."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -13,6 +14,10 @@ from django.http import HttpRequest, HttpResponseBase
 from poppy_operations.declarations import CurrentOperation, DeclaredAction
 from poppy_operations.gate.calls import Call
 from poppy_operations.gate.content import RequestContent, parsed_body
+
+RUNNING = "_poppy_running"
+# By it a door knows a view whose Session and scope are asked for inside it, which is too late.
+SESSION_CHECK = "poppy_session_check"
 
 
 def plain_call(
@@ -64,14 +69,26 @@ def site_call(
     function: Callable[..., Any],
     *,
     before: tuple[Any, ...],
-    request: HttpRequest,
+    request: Any,
     rest: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> Any:
     """Call ``terms`` or ``allowed``; one written in the class itself gets ``self`` first."""
+    return function(*own(function, before), request, *rest, **kwargs)
+
+
+def own(function: Callable[..., Any], before: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What a function of the site takes before the request: ``self`` where it names it."""
     first = next(iter(inspect.signature(function).parameters), None)
-    leading = before if first == "self" else ()
-    return function(*leading, request, *rest, **kwargs)
+    return before if first == "self" else ()
+
+
+def holder(view: Callable[..., Any], before: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The object whose handler a view is, also where ``method_decorator`` has bound it before."""
+    if before:
+        return before
+    bound_to = getattr(getattr(view, "func", view), "__self__", None)
+    return () if bound_to is None else (bound_to,)
 
 
 def like(function: Callable[..., Any], call: Callable[..., Any]) -> Callable[..., Any]:
@@ -83,3 +100,48 @@ def like(function: Callable[..., Any], call: Callable[..., Any]) -> Callable[...
         return await call(*args)
 
     return acall
+
+
+def running(request: HttpRequest) -> CurrentOperation | None:
+    """The operation whose action is being run by this very request, if one is."""
+    operation: CurrentOperation | None = getattr(request, RUNNING, None)
+    return operation
+
+
+def running_view(
+    view: Callable[..., Any], request: HttpRequest, call: Callable[[], Any]
+) -> Callable[[CurrentOperation], Any]:
+    """The body of a call: the site's view, which finds the operation at its request."""
+    if inspect.iscoroutinefunction(view):
+
+        async def abody(operation: CurrentOperation) -> HttpResponseBase:
+            with _run_for(request, operation):
+                return _response(view, await call())
+
+        return abody
+
+    def body(operation: CurrentOperation) -> HttpResponseBase:
+        with _run_for(request, operation):
+            return _response(view, call())
+
+    return body
+
+
+@contextmanager
+def _run_for(request: Any, operation: CurrentOperation) -> Iterator[None]:
+    outer = running(request)
+    request.operation = operation  # what views are promised
+    setattr(request, RUNNING, operation)
+    try:
+        yield
+    finally:
+        setattr(request, RUNNING, outer)
+
+
+def _response(view: Callable[..., Any], response: Any) -> HttpResponseBase:
+    # Said here, as part of the run: nobody may take what was done for a failure.
+    if isinstance(response, HttpResponseBase):
+        return response
+    name = getattr(view, "__qualname__", repr(view))
+    message = f"The view {name} returned {type(response).__name__}, not an HttpResponse."
+    raise TypeError(message)

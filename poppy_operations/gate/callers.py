@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from django.http import HttpRequest
 
@@ -67,12 +68,21 @@ def _with_session(call: Call) -> Caller | Refused:
     session = verified(call.request)
     if isinstance(session, Refused):
         return session
-    company = get_company()
-    account = None if (user := call.user()) is None else company.account_of(user)
-    if account is not None and account != session.account:
+    if is_somebody_else(call.user(), session):
         return INVALID_SESSION
-    refusal = None if session.declared else company.undeclared(call.request, call.action)
+    refusal = None
+    if not session.declared:
+        refusal = get_company().undeclared(call.request, call.action)
     return Caller(call.interface, session.owner, session.sid, refusal)
+
+
+def is_somebody_else(user: Any, session: Session) -> bool:
+    """Whether the site takes a request in a Session for another account than the Session's.
+
+    Nobody is nobody else: a view may authenticate no one.
+    """
+    account = None if user is None else get_company().account_of(user)
+    return account is not None and account != session.account
 
 
 def _browser(call: Call, session: Session | None) -> Caller:
@@ -106,7 +116,10 @@ def refusal_of(refused: SessionRefused) -> Refused:
     if isinstance(refused, InvalidVersion):
         return Refused("invalid_request")
     if isinstance(refused, InsufficientScope):
-        return Refused("insufficient_scope", {"scope": refused.scope})
+        header = f'Bearer error="insufficient_scope", scope="{refused.scope}"'
+        return Refused(
+            "insufficient_scope", {"scope": refused.scope}, {"WWW-Authenticate": header}
+        )
     if isinstance(refused, KeysUnavailable):
         return Refused("temporarily_unavailable", headers={"Retry-After": str(refused.retry_after)})
     return INVALID_SESSION

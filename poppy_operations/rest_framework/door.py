@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
 from django.http import HttpRequest, HttpResponseBase
+from rest_framework.exceptions import UnsupportedMediaType
 from rest_framework.request import Request
 
 from poppy_operations.declarations import CurrentOperation, DeclaredAction
@@ -18,7 +20,16 @@ from poppy_operations.doors.gated import (
     refuse_async,
     refuse_misuse,
 )
-from poppy_operations.doors.plain import like, plain_call, site_call
+from poppy_operations.doors.plain import (
+    SESSION_CHECK,
+    holder,
+    like,
+    own,
+    plain_call,
+    running,
+    running_view,
+    site_call,
+)
 from poppy_operations.gate.calls import Call
 from poppy_operations.gate.content import RequestContent
 
@@ -37,33 +48,38 @@ def api_door(
 ) -> F:
     """Put an API's view function or handler behind the gate."""
     refuse_misuse(action, view, "api")
-    if hasattr(view, "cls"):
-        message = f"@api of {action.name} goes below @api_view: authentication is asked first."
-        raise TypeError(message)
+    _refuse_wrong_order(action, view)
     refuse_async(action, view, terms=terms, allowed=allowed, replay=replay)
     gated_methods = methods_of(methods)
 
     def call_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:
         request, before, rest = _split(args)
-        if request.method not in gated_methods:
+        if request.method not in gated_methods or _is_within(action, request):
             return None
+        before = _holder(view, request, before)
         bound = partial(site_call, before=before, request=request, rest=rest, kwargs=kwargs)
-
-        def body(operation: CurrentOperation) -> Any:
-            request.operation = operation
-            return view(*args, **kwargs)
-
         call = _call(
             action,
             request,
             terms=like(terms, partial(bound, terms)),
-            body=like(view, body),
+            body=running_view(view, _django(request), partial(view, *args, **kwargs)),
             allowed=None if allowed is None else like(allowed, partial(bound, allowed)),
             ignore=ignore,
         )
-        return call if replay is None else replace(call, replay=partial(replay, request))
+        if replay is None:
+            return call
+        return replace(call, replay=partial(replay, *own(replay, before), request))
 
     return behind_the_gate(view, call_of, answered, action=action, methods=gated_methods)
+
+
+def _refuse_wrong_order(action: DeclaredAction, view: Any) -> None:
+    if hasattr(view, "cls"):
+        message = f"@api of {action.name} goes below @api_view: authentication is asked first."
+        raise TypeError(message)
+    if hasattr(view, SESSION_CHECK):
+        message = f"@api of {action.name} goes below @personal_agents: the scope is asked first."
+        raise TypeError(message)
 
 
 def _split(args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...], tuple[Any, ...]]:
@@ -73,6 +89,36 @@ def _split(args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...], tuple[Any, ...]
             return argument, args[:position], args[position + 1 :]
     message = "A gated API view is called with a request."
     raise TypeError(message)
+
+
+def _django(request: Request | HttpRequest) -> HttpRequest:
+    # Django REST framework documents no other way to Django's own request.
+    return request._request if isinstance(request, Request) else request  # noqa: SLF001
+
+
+def _holder(
+    view: Callable[..., Any], request: Request | HttpRequest, before: tuple[Any, ...]
+) -> tuple[Any, ...]:
+    if before or not isinstance(request, Request):
+        return holder(view, before)
+    return (request.parser_context["view"],)
+
+
+def _is_within(action: DeclaredAction, request: Request | HttpRequest) -> bool:
+    """Whether the action is under way already: one gated handler has called another.
+
+    Raises ``RuntimeError`` where the other one's action is not what was approved.
+    """
+    outer = running(_django(request))
+    if outer is None:
+        return False
+    if outer.action != action.name and outer.operation_id is not None:
+        message = (
+            f"{action.name} was called inside {outer.action}, whose approval does not cover it. "
+            "One request performs one action: put both into the terms of one."
+        )
+        raise RuntimeError(message)
+    return outer.action == action.name
 
 
 def _call(
@@ -88,7 +134,7 @@ def _call(
         return plain_call(action, request, terms=terms, body=body, allowed=allowed, ignore=ignore)
     call = Call(
         action=action,
-        request=request._request,  # noqa: SLF001  the only way to Django's own request
+        request=_django(request),
         content=partial(_content, request, action.name, ignore),
         terms=terms,
         body=body,
@@ -101,12 +147,15 @@ def _call(
 
 def _content(request: Request, action: str, ignore: Sequence[str]) -> RequestContent:
     # The parsed data has a multipart form's uploads among its fields.
-    return RequestContent.of(
-        request._request,  # noqa: SLF001  as above
-        action=action,
-        data=request.data,
-        ignore=ignore,
-    )
+    return RequestContent.of(_django(request), action=action, data=_data(request), ignore=ignore)
+
+
+def _data(request: Request) -> Any:
+    try:
+        return request.data
+    except UnsupportedMediaType:
+        # The view does not look at it, or it would have said so; what it holds counts all the same.
+        return {"bytes": hashlib.sha256(_django(request).body).hexdigest()}
 
 
 def _rendered(request: Request, response: HttpResponseBase) -> HttpResponseBase:
@@ -115,9 +164,15 @@ def _rendered(request: Request, response: HttpResponseBase) -> HttpResponseBase:
     What is stored is then what is sent, and a rendering error rolls the action back.
     """
     view = request.parser_context["view"]
-    final = view.finalize_response(request, response, *view.args, **view.kwargs)
-    # The view finalises what its handler returns, and would do it a second time.
-    view.finalize_response = lambda _request, response, *_args, **_kwargs: response
+    finalize, headers = view.finalize_response, dict(view.headers)
+    final = finalize(request, response, *view.args, **view.kwargs)
+    view.headers = headers  # Finalising uses them up; another answer may have to be sent instead.
     render = getattr(final, "render", None)
     rendered: HttpResponseBase = final if render is None else render()
+
+    def once(again: Request, answer: HttpResponseBase, *args: Any, **kwargs: Any) -> Any:
+        # The view finalises what its handler returns, and would do so a second time.
+        return answer if answer is rendered else finalize(again, answer, *args, **kwargs)
+
+    view.finalize_response = once
     return rendered
