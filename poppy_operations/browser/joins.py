@@ -157,7 +157,7 @@ def _give_login(request: HttpRequest, session: SessionBase, user: AbstractBaseUs
     if marks.LOGIN in session and session.get(SESSION_KEY) == account_key:
         marks.remove_login(session)
     elif SESSION_KEY in session:
-        session.flush()  # what another login left there is nobody else's business
+        marks.empty(session)  # what another login left there is nobody else's business
     setattr(request, _JOINING, True)
     try:
         # Django's stubs promise the configured model; any of its base will do.

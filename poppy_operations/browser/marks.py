@@ -68,6 +68,13 @@ def remove_login(session: SessionBase) -> None:
         session.pop(key, None)
 
 
+def empty(session: SessionBase) -> None:
+    """Empty a Django session of all but its mark; its key is for others to change."""
+    kept = _marks(session)
+    session.clear()
+    session.update(kept)
+
+
 def remove(session: SessionBase) -> None:
     """Forget that an agent's browser used the Django session: the site signs it out."""
     for key in (MARK, JOIN):

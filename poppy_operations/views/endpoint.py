@@ -10,6 +10,7 @@ import json
 import logging
 from typing import Any, NoReturn, cast
 
+from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import SuspiciousOperation
 from django.db import Error as DatabaseError
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, HttpResponseNotAllowed
@@ -94,4 +95,6 @@ def _response(answer: EndpointAnswer, request: HttpRequest) -> HttpResponseBase:
     return respond(answer, request, on_website=False)
 
 
-operations = never_atomic(OperationsEndpoint.as_view(http_method_names=["post"]))
+operations = never_atomic(
+    login_not_required(OperationsEndpoint.as_view(http_method_names=["post"]))
+)

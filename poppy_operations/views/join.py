@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django.contrib.auth.base_user import AbstractBaseUser
+from django.contrib.auth.decorators import login_not_required
 from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import render
@@ -52,6 +53,7 @@ class BadRequest(Exception):
 
 
 @never_atomic
+@login_not_required
 @csrf_exempt
 @require_http_methods(["POST"])
 @never_cache
@@ -165,6 +167,7 @@ def _members(cookie: object) -> tuple[object, object]:
 
 
 @never_atomic
+@login_not_required
 @require_http_methods(["GET", "POST"])
 @csrf_protect
 @never_cache
