@@ -52,7 +52,20 @@ def durably(write: Callable[[], T]) -> T:
     try:
         return committed(write)
     except Busy:
+        _drop_lost_connection()
         return committed(write)
+
+
+def _drop_lost_connection() -> None:
+    """Let the second try have a new connection where the first one's was lost."""
+    connection = connections[using()]
+    if (
+        connection.errors_occurred
+        and not connection.in_atomic_block
+        and connection.connection is not None
+        and not connection.is_usable()
+    ):
+        connection.close()
 
 
 def committed(write: Callable[[], T]) -> T:

@@ -195,6 +195,7 @@ def store_performance(
 
 def tell_performed(operation: Operation, *, late: bool = False) -> None:
     """Tell the receivers of ``operation_performed``, after the commit."""
+    operation.state = Operation.State.PERFORMED
     tell(operation_performed, operation=operation, late=late)
 
 
@@ -271,5 +272,7 @@ def mark_unknown(operation: Operation, attempt: str, now: datetime) -> bool:
 
     marked = durably(write)
     if marked:
+        operation.state = Operation.State.PERFORMING
+        operation.outcome_unknown_since = now
         tell(outcome_unknown, operation=operation, attempt=attempt)
     return marked

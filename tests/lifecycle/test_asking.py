@@ -1,0 +1,206 @@
+"""Returning operations and further revisions, looking up, and giving way."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from poppy_operations.lifecycle import approving, asking, performing
+from poppy_operations.lifecycle.durable import Busy
+from poppy_operations.models import Operation, Revision
+from poppy_operations.protocol.canonical import digest
+from poppy_operations.protocol.owner import Owner
+from poppy_operations.signals import operation_returned
+from tests.lifecycle.rows import (
+    ANSWER,
+    ASKED,
+    MINE,
+    NOW,
+    OWNER,
+    SECOND,
+    approval_of,
+    begun,
+    facts,
+    in_the_way,
+    read,
+    returned,
+    statement_of,
+    told_by,
+)
+
+pytestmark = [pytest.mark.django_db, pytest.mark.database]
+
+
+def test_return_operation_stores_what_was_asked() -> None:
+    revision = returned()
+    operation = read(revision.operation)
+    assert re.fullmatch(r"buy_[a-z2-7]{26}", operation.operation_id)
+    assert operation.owner == OWNER
+    assert operation.owner_digest == OWNER.digest
+    assert (operation.state, operation.revision_count, operation.conversation) == ("open", 1, "")
+    assert operation.created_at == NOW.replace(microsecond=0)
+    assert re.fullmatch(r"[0-9a-f]{32}", operation.attempt)
+
+    stored = read(revision)
+    assert stored.terms == ASKED.terms
+    assert stored.expires_at == NOW.replace(microsecond=0) + timedelta(minutes=15)
+    assert stored.revision.startswith(f"{int(stored.expires_at.timestamp())}-")
+    assert (stored.number, stored.lifetime_s, stored.summary) == (1, 900, "Buy it.")
+    assert stored.content_fields == '{"sku": "0123"}'
+    assert stored.retired_at is None
+
+
+@pytest.mark.parametrize(
+    "owner", [Owner(None, None, "5"), Owner("a", "", None), Owner("a", "u", "")]
+)
+def test_the_kinds_of_no_account_are_told_apart(owner: Owner) -> None:
+    revision = returned(owner=owner)
+    assert read(revision.operation).owner == owner
+
+
+def test_only_the_website_gives_references_and_looks_up_later() -> None:
+    api, website = returned(), returned(interface="website", slot=digest("another"))
+    assert (api.ref, api.watch) == (None, None)
+    assert api.looked_up_at == NOW.replace(microsecond=0)
+    assert website.ref
+    assert website.watch
+    assert website.ref != website.watch
+    assert website.looked_up_at is None
+
+
+def test_return_operation_in_a_taken_slot_gives_nothing_and_leaves_nothing() -> None:
+    returned()
+    with told_by(operation_returned) as told:
+        assert asking.return_operation(ASKED, NOW) is None
+    assert told.calls == []
+    assert (Operation.objects.count(), Revision.objects.count()) == (1, 1)
+
+
+def test_the_slot_of_a_performed_operation_is_free_again() -> None:
+    revision = returned()
+    approval = begun(revision)
+    assert performing.finish(revision.operation, approval, ANSWER, attempt=MINE, now=NOW)
+    assert returned().operation_id != revision.operation_id
+
+
+def test_return_operation_is_told_after_the_commit() -> None:
+    with told_by(operation_returned, and_fails=True) as told:
+        revision = returned()
+    assert told.calls[0]["revision"] == revision
+    assert told.calls[0]["operation"].operation_id == revision.operation.operation_id
+    assert told.in_transaction == [False]
+
+
+def test_return_operation_is_tried_once_more_and_then_busy() -> None:
+    with in_the_way("INSERT", 1):
+        returned()
+    Operation.objects.all().delete()
+    with in_the_way("INSERT", 99), pytest.raises(Busy):
+        asking.return_operation(ASKED, NOW)
+    assert not Operation.objects.exists()
+
+
+def test_return_revision_counts_on_and_keeps_the_earlier_one() -> None:
+    first = returned()
+    before = facts(first.operation)
+    later = NOW + timedelta(minutes=5)
+    changed = replace(ASKED, terms='{"amount":"75.00"}', terms_digest=digest("others"))
+    with told_by(operation_returned) as told:
+        second = asking.return_revision(changed, read(first.operation), later)
+    assert second is not None
+    assert second.revision != first.revision
+    assert second.operation_id == first.operation_id
+    assert (second.number, second.terms) == (2, '{"amount":"75.00"}')
+    assert second.expires_at == later.replace(microsecond=0) + timedelta(minutes=15)
+    assert read(first).retired_at is None
+    assert facts(first.operation) == {**before, "revision_count": 2}
+    assert [call["revision"] for call in told.calls] == [second]
+
+
+def test_return_revision_while_performing_leaves_the_attempt_alone() -> None:
+    first = returned()
+    begun(first)
+    before = facts(first.operation)
+    assert asking.return_revision(ASKED, read(first.operation), NOW) is not None
+    assert facts(first.operation) == {**before, "revision_count": 2}
+
+
+def test_return_revision_gives_nothing_where_another_came_first() -> None:
+    first = returned()
+    stale = read(first.operation)
+    assert asking.return_revision(ASKED, read(first.operation), NOW) is not None
+    assert asking.return_revision(ASKED, stale, NOW) is None
+    assert facts(first.operation)["revision_count"] == Revision.objects.count() == 2
+
+
+@pytest.mark.parametrize("is_stale", [True, False])
+def test_return_revision_of_a_performed_operation_gives_nothing(is_stale: bool) -> None:
+    first = returned()
+    operation = read(first.operation)
+    approval = begun(first)
+    performing.finish(operation, approval, ANSWER, attempt=MINE, now=NOW)
+    if not is_stale:
+        operation = read(operation)
+    assert asking.return_revision(ASKED, operation, NOW) is None
+    assert Revision.objects.count() == 1
+
+
+def test_return_revision_is_tried_once_more_and_then_busy() -> None:
+    first = returned()
+    with in_the_way("INSERT", 1):
+        assert asking.return_revision(ASKED, read(first.operation), NOW) is not None
+    with in_the_way("INSERT", 99), pytest.raises(Busy):
+        asking.return_revision(ASKED, read(first.operation), NOW)
+    assert facts(first.operation)["revision_count"] == Revision.objects.count() == 2
+
+
+def test_mark_looked_up_keeps_the_first_time() -> None:
+    revision = returned(interface="website")
+    asking.mark_looked_up(revision, NOW)
+    asking.mark_looked_up(revision, NOW + SECOND)
+    assert_near(read(revision).looked_up_at, NOW)
+
+
+def assert_near(stored: Any, expected: Any) -> None:
+    """MariaDB's columns keep microseconds, but not every site's do."""
+    assert abs(stored - expected) < SECOND
+
+
+def test_retire_lets_what_nobody_looked_up_give_way() -> None:
+    revision = returned(interface="website")
+    assert asking.retire(revision, NOW)
+    assert_near(read(revision).retired_at, NOW)
+    assert not asking.retire(revision, NOW + SECOND)
+    assert_near(read(revision).retired_at, NOW)
+
+
+def test_retire_spares_what_was_looked_up_meanwhile() -> None:
+    revision = returned(interface="website")
+    asking.mark_looked_up(read(revision), NOW)
+    assert not asking.retire(revision, NOW)
+    assert read(revision).retired_at is None
+
+
+def test_retire_spares_what_was_approved_meanwhile() -> None:
+    revision = returned(interface="website")
+    approving.record(statement_of(revision), revision, sid="ses_1", now=NOW)
+    assert not asking.retire(revision, NOW)
+    assert read(revision).retired_at is None
+
+
+def test_an_approval_in_use_elsewhere_does_not_spare_a_revision() -> None:
+    revision = returned(interface="website")
+    approval_of(revision).save()
+    assert asking.retire(revision, NOW)
+
+
+def test_retire_is_tried_once_more_and_then_busy() -> None:
+    revision = returned(interface="website")
+    with in_the_way("UPDATE", 99), pytest.raises(Busy):
+        asking.retire(revision, NOW)
+    with in_the_way("UPDATE", 1):
+        assert asking.retire(revision, NOW)

@@ -1,0 +1,500 @@
+"""The transitions of an attempt: begin, start, finish, release, free, unknown."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from poppy_operations.lifecycle import performing
+from poppy_operations.lifecycle.durable import Busy, using
+from poppy_operations.lifecycle.performing import Finish, StoredAnswer
+from poppy_operations.models import Approval, Operation, Performance, Revision
+from poppy_operations.signals import operation_performed, outcome_unknown
+from tests.lifecycle.rows import (
+    ANSWER,
+    MINE,
+    NOW,
+    OTHER,
+    SECOND,
+    approval_of,
+    begun,
+    facts,
+    in_the_way,
+    read,
+    returned,
+    told_by,
+)
+
+pytestmark = [pytest.mark.django_db, pytest.mark.database]
+MINUTE = timedelta(minutes=1)
+OPEN_AGAIN = {
+    "state": "open",
+    "approval_id": None,
+    "lease_until": None,
+    "started_at": None,
+    "outcome_unknown_since": None,
+}
+
+
+@pytest.fixture
+def revision(db: None) -> Revision:
+    return returned()
+
+
+def assert_open_again(operation: Operation, was: str) -> None:
+    after = facts(operation)
+    assert {**after, **OPEN_AGAIN} == after
+    assert after["attempt"] not in {was, ""}
+    assert after["slot"] is not None
+    assert not Performance.objects.filter(operation=operation).exists()
+
+
+# Begin
+
+
+def begin(operation: Operation, approval: Approval, **options: Any) -> bool:
+    options = {"attempt": MINE, "effects": "database", "lease_s": 60, "now": NOW, **options}
+    return performing.begin(operation, approval, **options)
+
+
+def test_begin_claims_an_open_operation_and_stores_the_approval(revision: Revision) -> None:
+    approval = approval_of(revision)
+    before = facts(revision.operation)
+    assert begin(revision.operation, approval)
+    assert facts(revision.operation) == {
+        **before,
+        "state": "performing",
+        "attempt": MINE,
+        "approval_id": approval.pk,
+        "effects": "database",
+        "lease_s": 60,
+        "lease_until": NOW + MINUTE,
+        "started_at": NOW,
+    }
+    assert read(approval).recorded_for is None
+
+
+def test_begin_uses_a_recorded_approval_as_it_is(revision: Revision) -> None:
+    approval = approval_of(revision)
+    approval.save()
+    assert begin(revision.operation, approval)
+    assert Approval.objects.count() == 1
+
+
+def test_begin_of_a_performing_operation_is_lost(revision: Revision) -> None:
+    begun(revision)
+    before = facts(revision.operation)
+    assert not begin(read(revision.operation), approval_of(revision), attempt=OTHER)
+    assert facts(revision.operation) == before
+    assert Approval.objects.count() == 1
+
+
+def test_begin_of_a_performed_operation_is_lost(revision: Revision) -> None:
+    approval = begun(revision)
+    performing.finish(revision.operation, approval, ANSWER, attempt=MINE, now=NOW)
+    assert not begin(read(revision.operation), approval_of(revision), attempt=OTHER)
+    assert facts(revision.operation)["state"] == "performed"
+
+
+def test_begin_with_an_attempt_that_was_seen_before_something_changed_is_lost(
+    revision: Revision,
+) -> None:
+    stale = read(revision.operation)
+    begun(revision)
+    performing.release(revision.operation, MINE)
+    assert not begin(stale, approval_of(revision), attempt=OTHER)
+    assert facts(revision.operation)["state"] == "open"
+    assert Approval.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("effects", "had", "length"),
+    [("database", 240, 240), ("database", 30, 60), ("external", 240, 60)],
+)
+def test_begin_keeps_a_lease_that_take_overs_made_longer(
+    revision: Revision, effects: str, had: int, length: int
+) -> None:
+    Operation.objects.update(lease_s=had)
+    begun(read(revision), effects=effects)
+    after = facts(revision.operation)
+    assert after["lease_s"] == length
+    assert after["lease_until"] == NOW + timedelta(seconds=length)
+
+
+@pytest.mark.parametrize("effects", ["database", "external"])
+def test_begin_for_a_worker_has_the_queues_lease_and_is_not_started(
+    revision: Revision, effects: str
+) -> None:
+    begun(revision, effects=effects, queued=True)
+    after = facts(revision.operation)
+    assert after["started_at"] is None
+    assert after["lease_until"] == NOW + timedelta(minutes=15)
+    assert after["lease_s"] == 60
+
+
+@pytest.mark.parametrize("word", ["UPDATE", "INSERT"])
+def test_begin_is_busy_at_the_first_failure_and_leaves_nothing(
+    revision: Revision, word: str
+) -> None:
+    before = facts(revision.operation)
+    with in_the_way(word, 1), pytest.raises(Busy):
+        begin(revision.operation, approval_of(revision))
+    assert facts(revision.operation) == before
+    assert not Approval.objects.exists()
+
+
+# Start
+
+
+def test_start_gives_a_queued_attempt_a_lease_from_now(revision: Revision) -> None:
+    begun(revision, queued=True)
+    before = facts(revision.operation)
+    later = NOW + timedelta(minutes=5)
+    assert performing.start(read(revision.operation), MINE, later)
+    assert facts(revision.operation) == {
+        **before,
+        "started_at": later,
+        "lease_until": later + MINUTE,
+    }
+
+
+@pytest.mark.ambiguity("AMB-15")
+def test_amb_15_start_of_a_message_that_came_twice_finds_it_started(revision: Revision) -> None:
+    begun(revision, queued=True)
+    operation = read(revision.operation)
+    assert performing.start(operation, MINE, NOW + SECOND)
+    before = facts(revision.operation)
+    assert not performing.start(operation, MINE, NOW + MINUTE)
+    assert facts(revision.operation) == before
+
+
+def test_start_of_another_attempt_or_of_one_that_is_over_does_nothing(revision: Revision) -> None:
+    begun(revision, queued=True)
+    before = facts(revision.operation)
+    assert not performing.start(read(revision.operation), OTHER, NOW)
+    assert facts(revision.operation) == before
+    performing.release(revision.operation, MINE)
+    assert not performing.start(read(revision.operation), MINE, NOW)
+    assert facts(revision.operation)["state"] == "open"
+
+
+def test_start_is_busy_at_the_first_failure(revision: Revision) -> None:
+    begun(revision, queued=True)
+    with in_the_way("UPDATE", 1), pytest.raises(Busy):
+        performing.start(read(revision.operation), MINE, NOW)
+    assert facts(revision.operation)["started_at"] is None
+
+
+# Hold
+
+
+def test_hold_tells_whether_the_attempt_has_the_claim(revision: Revision) -> None:
+    assert not performing.hold(revision.operation, MINE)
+    begun(revision)
+    before = facts(revision.operation)
+    assert performing.hold(revision.operation, MINE)
+    assert not performing.hold(revision.operation, OTHER)
+    assert facts(revision.operation) == before
+
+
+# Finish, database
+
+
+def finish(revision: Revision, approval: Approval, **options: Any) -> bool:
+    options = {"attempt": MINE, "now": NOW + SECOND, **options}
+    return performing.finish(revision.operation, approval, ANSWER, **options)
+
+
+def test_finish_performs_and_keeps_the_answer(revision: Revision) -> None:
+    approval = begun(revision)
+    assert finish(revision, approval)
+    after = facts(revision.operation)
+    assert (after["state"], after["slot"], after["lease_until"]) == ("performed", None, None)
+    assert (after["attempt"], after["approval_id"]) == (MINE, approval.pk)
+    performance = Performance.objects.get(operation=revision.operation)
+    assert (performance.revision_id, performance.approval_id) == (revision.pk, approval.pk)
+    assert (performance.attempt, performance.how, performance.status) == (MINE, "finished", 201)
+    assert json.loads(performance.headers) == [["Location", "/done/"]]
+    assert bytes(performance.body or b"") == b"{}"
+    assert performance.finished_at == NOW + SECOND
+
+
+def test_finish_in_review_keeps_the_slot(revision: Revision) -> None:
+    approval = begun(revision)
+    slot = facts(revision.operation)["slot"]
+    assert finish(revision, approval, keeps_slot=True)
+    assert facts(revision.operation)["slot"] == slot
+
+
+def test_finish_of_an_attempt_that_nobody_took_over_is_good_after_its_lease(
+    revision: Revision,
+) -> None:
+    approval = begun(revision)
+    assert finish(revision, approval, now=NOW + timedelta(days=1))
+
+
+def test_finish_of_an_attempt_that_was_taken_over_does_nothing(revision: Revision) -> None:
+    approval = begun(revision)
+    performing.free(read(revision.operation), NOW + timedelta(hours=1))
+    before = facts(revision.operation)
+    assert not finish(revision, approval)
+    begun(revision, attempt=OTHER)
+    assert not finish(revision, approval)
+    assert facts(revision.operation)["attempt"] == OTHER
+    assert before["state"] == "open"
+    assert not Performance.objects.exists()
+
+
+def test_finish_of_a_performed_operation_does_nothing(revision: Revision) -> None:
+    approval = begun(revision)
+    assert finish(revision, approval)
+    assert not finish(revision, approval)
+    assert Performance.objects.count() == 1
+
+
+# Finish, external
+
+
+def finish_external(revision: Revision, approval: Approval, **options: Any) -> Finish:
+    options = {"attempt": MINE, "now": NOW + SECOND, **options}
+    return performing.finish_external(revision.operation, approval, ANSWER, **options)
+
+
+def test_finish_external_performs_and_keeps_the_answer(revision: Revision) -> None:
+    approval = begun(revision, effects="external")
+    assert finish_external(revision, approval) is Finish.FINISHED
+    after = facts(revision.operation)
+    assert (after["state"], after["slot"]) == ("performed", None)
+    assert Performance.objects.get().how == "finished"
+
+
+def test_finish_external_after_it_was_marked_unknown_is_no_longer_unknown(
+    revision: Revision,
+) -> None:
+    approval = begun(revision, effects="external")
+    performing.mark_unknown(revision.operation, MINE, NOW)
+    assert finish_external(revision, approval) is Finish.FINISHED
+    assert facts(revision.operation)["outcome_unknown_since"] is None
+
+
+@pytest.mark.parametrize("is_taken_over", [False, True])
+def test_finish_external_of_an_attempt_that_was_given_up_is_late_and_performed(
+    revision: Revision, is_taken_over: bool
+) -> None:
+    approval = begun(revision, effects="external")
+    performing.release(revision.operation, MINE)
+    if is_taken_over:
+        begun(revision, effects="external", attempt=OTHER)
+    assert finish_external(revision, approval) is Finish.LATE
+    after = facts(revision.operation)
+    assert (after["state"], after["slot"]) == ("performed", None)
+    performance = Performance.objects.get()
+    assert (performance.how, performance.attempt) == ("late", MINE)
+    assert not begin(read(revision.operation), approval_of(revision))
+
+
+def test_finish_external_of_a_performed_operation_is_lost_and_keeps_the_first_answer(
+    revision: Revision,
+) -> None:
+    approval = begun(revision, effects="external")
+    performing.release(revision.operation, MINE)
+    second = begun(revision, effects="external", attempt=OTHER)
+    first = finish_external(revision, second, attempt=OTHER)
+    assert (first, finish_external(revision, approval)) == (Finish.FINISHED, Finish.LOST)
+    assert Performance.objects.get().attempt == OTHER
+
+
+def test_finish_external_in_review_keeps_the_slot(revision: Revision) -> None:
+    approval = begun(revision, effects="external")
+    finish_external(revision, approval, keeps_slot=True)
+    assert facts(revision.operation)["slot"] is not None
+
+
+def test_finish_external_is_tried_once_more_and_then_busy(revision: Revision) -> None:
+    approval = begun(revision, effects="external")
+    with in_the_way("INSERT", 99), pytest.raises(Busy):
+        finish_external(revision, approval)
+    assert facts(revision.operation)["state"] == "performing"
+    with in_the_way("INSERT", 1):
+        assert finish_external(revision, approval) is Finish.FINISHED
+
+
+def test_a_performance_is_told_with_the_row_as_it_was_committed(revision: Revision) -> None:
+    operation = read(revision.operation)
+    approval = begun(revision)
+    with told_by(operation_performed, and_fails=True) as told:
+        performing.finish(operation, approval, StoredAnswer(200), attempt=MINE, now=NOW)
+        performing.tell_performed(operation, late=True)
+    assert told.calls == [{"operation": operation, "late": True, "signal": operation_performed}]
+    assert told.calls[0]["operation"].state == told.stored[0] == "performed"
+    assert operation.performance.status == 200
+
+
+# Release
+
+
+@pytest.mark.parametrize("effects", ["database", "external"])
+def test_release_opens_the_operation_to_other_attempts(revision: Revision, effects: str) -> None:
+    begun(revision, effects=effects)
+    assert performing.release(revision.operation, MINE)
+    assert_open_again(revision.operation, MINE)
+    assert facts(revision.operation)["lease_s"] == 60
+
+
+def test_release_of_another_attempt_does_nothing(revision: Revision) -> None:
+    begun(revision)
+    before = facts(revision.operation)
+    assert not performing.release(revision.operation, OTHER)
+    assert facts(revision.operation) == before
+
+
+def test_release_of_an_open_or_performed_operation_does_nothing(revision: Revision) -> None:
+    seen = facts(revision.operation)
+    assert not performing.release(revision.operation, seen["attempt"])
+    assert facts(revision.operation) == seen
+    approval = begun(revision)
+    finish(revision, approval)
+    assert not performing.release(revision.operation, MINE)
+    assert facts(revision.operation)["state"] == "performed"
+
+
+def test_release_is_tried_once_more_and_then_busy(revision: Revision) -> None:
+    begun(revision)
+    with in_the_way("UPDATE", 99), pytest.raises(Busy):
+        performing.release(revision.operation, MINE)
+    with in_the_way("UPDATE", 1):
+        assert performing.release(revision.operation, MINE)
+
+
+def test_release_unstarted_spares_what_a_worker_has_started(revision: Revision) -> None:
+    begun(revision, queued=True)
+    performing.start(read(revision.operation), MINE, NOW)
+    assert not performing.release_unstarted(revision.operation, MINE)
+    assert facts(revision.operation)["state"] == "performing"
+
+
+def test_release_unstarted_opens_what_no_worker_has_started(revision: Revision) -> None:
+    begun(revision, queued=True)
+    assert performing.release_unstarted(revision.operation, MINE)
+    assert_open_again(revision.operation, MINE)
+
+
+# Free
+
+
+@pytest.mark.parametrize(
+    ("effects", "queued", "after", "frees"),
+    [
+        ("database", False, timedelta(seconds=60), False),
+        ("database", False, timedelta(seconds=61), True),
+        ("external", False, timedelta(days=30), False),
+        ("database", True, timedelta(minutes=15), False),
+        ("database", True, timedelta(minutes=16), True),
+        ("external", True, timedelta(minutes=15), False),
+        ("external", True, timedelta(minutes=16), True),
+    ],
+)
+def test_free_opens_only_what_can_do_nothing_any_more(
+    revision: Revision, effects: str, queued: bool, after: timedelta, frees: bool
+) -> None:
+    begun(revision, effects=effects, queued=queued)
+    before = facts(revision.operation)
+    operation = read(revision.operation)
+    assert performing.is_lapsed(operation, NOW + after) is frees
+    assert performing.free(operation, NOW + after) is frees
+    if frees:
+        assert_open_again(revision.operation, MINE)
+        assert facts(revision.operation)["lease_s"] == 120
+    else:
+        assert facts(revision.operation) == before
+
+
+def test_free_spares_an_external_attempt_that_a_worker_has_started(revision: Revision) -> None:
+    begun(revision, effects="external", queued=True)
+    seen = read(revision.operation)
+    performing.start(seen, MINE, NOW)
+    assert performing.is_lapsed(seen, NOW + timedelta(days=1))
+    assert not performing.free(seen, NOW + timedelta(days=1))
+    assert facts(revision.operation)["state"] == "performing"
+
+
+def test_free_spares_an_attempt_that_came_since_it_was_looked_at(revision: Revision) -> None:
+    begun(revision)
+    seen = read(revision.operation)
+    performing.release(revision.operation, MINE)
+    begun(revision, attempt=OTHER)
+    before = facts(revision.operation)
+    assert not performing.free(seen, NOW + timedelta(days=1))
+    assert facts(revision.operation) == before
+
+
+def test_free_of_an_open_or_performed_operation_does_nothing(revision: Revision) -> None:
+    long_after = NOW + timedelta(days=1)
+    assert not performing.is_lapsed(revision.operation, long_after)
+    assert not performing.free(revision.operation, long_after)
+    finish(revision, begun(revision))
+    performed = read(revision.operation)
+    assert not performing.is_lapsed(performed, long_after)
+    assert not performing.free(performed, long_after)
+    assert facts(performed)["state"] == "performed"
+
+
+def test_free_doubles_the_lease_up_to_an_hour(revision: Revision) -> None:
+    lengths: list[int] = []
+    now = NOW
+    for _ in range(8):
+        begun(revision, now=now)
+        now += timedelta(hours=2)
+        assert performing.free(read(revision.operation), now)
+        lengths.append(facts(revision.operation)["lease_s"])
+    assert lengths == [120, 240, 480, 960, 1920, 3600, 3600, 3600]
+
+
+def test_free_is_tried_once_more_and_then_busy(revision: Revision) -> None:
+    begun(revision)
+    lapsed = NOW + timedelta(hours=1)
+    with in_the_way("UPDATE", 99), pytest.raises(Busy):
+        performing.free(read(revision.operation), lapsed)
+    with in_the_way("UPDATE", 1):
+        assert performing.free(read(revision.operation), lapsed)
+
+
+# Unknown
+
+
+def test_unknown_is_noted_and_told(revision: Revision) -> None:
+    begun(revision, effects="external")
+    before = facts(revision.operation)
+    operation = read(revision.operation)
+    with told_by(outcome_unknown, and_fails=True) as told:
+        assert performing.mark_unknown(operation, MINE, NOW + SECOND)
+    assert facts(operation) == {**before, "outcome_unknown_since": NOW + SECOND}
+    assert [(call["operation"].pk, call["attempt"]) for call in told.calls] == [
+        (operation.pk, MINE)
+    ]
+    assert told.in_transaction == [False]
+    assert told.calls[0]["operation"].outcome_unknown_since == NOW + SECOND
+
+
+def test_unknown_of_another_attempt_or_of_none_is_not_noted(revision: Revision) -> None:
+    with told_by(outcome_unknown) as told:
+        assert not performing.mark_unknown(revision.operation, MINE, NOW)
+        begun(revision, effects="external")
+        assert not performing.mark_unknown(revision.operation, OTHER, NOW)
+    assert told.calls == []
+    assert facts(revision.operation)["outcome_unknown_since"] is None
+
+
+def test_unknown_is_tried_once_more_and_then_busy(revision: Revision) -> None:
+    begun(revision, effects="external")
+    with in_the_way("UPDATE", 99), pytest.raises(Busy):
+        performing.mark_unknown(revision.operation, MINE, NOW)
+    with in_the_way("UPDATE", 1):
+        assert performing.mark_unknown(revision.operation, MINE, NOW)
+
+
+def test_every_decision_is_made_where_it_is_written() -> None:
+    assert using() == "default"

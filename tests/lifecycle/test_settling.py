@@ -1,0 +1,131 @@
+"""Ending an outcome that nobody knew."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from poppy_operations.lifecycle import performing, settling
+from poppy_operations.lifecycle.durable import Busy
+from poppy_operations.lifecycle.performing import StoredAnswer
+from poppy_operations.models import Operation, Performance, Revision, Settlement
+from poppy_operations.signals import operation_settled
+from tests.lifecycle.rows import (
+    ANSWER,
+    MINE,
+    NOW,
+    OTHER,
+    SECOND,
+    begun,
+    facts,
+    in_the_way,
+    read,
+    returned,
+    told_by,
+)
+
+pytestmark = [pytest.mark.django_db, pytest.mark.database]
+LEASE_OVER = NOW + timedelta(seconds=61)
+
+
+@pytest.fixture
+def revision(db: None) -> Revision:
+    return returned()
+
+
+def settle(operation: Operation, answer: StoredAnswer | None, now: datetime = LEASE_OVER) -> bool:
+    how = Performance.How.RECONCILED
+    return settling.settle(operation, answer, how=how, by="bob", because="asked", now=now)
+
+
+@pytest.mark.parametrize("outcome", ["performed", "not_performed"])
+@pytest.mark.parametrize("because_of", ["unknown", "lease"])
+def test_settle_ends_what_ended_as_unknown_or_whose_lease_is_over(
+    revision: Revision, outcome: str, because_of: str
+) -> None:
+    approval = begun(revision, effects="external")
+    now = LEASE_OVER
+    if because_of == "unknown":
+        performing.mark_unknown(revision.operation, MINE, NOW)
+        now = NOW + SECOND
+    operation = read(revision.operation)
+    with told_by(operation_settled, and_fails=True) as told:
+        assert settle(operation, ANSWER if outcome == "performed" else None, now)
+    row = Settlement.objects.get()
+    assert (row.outcome, row.attempt, row.settled_by, row.because) == (
+        outcome,
+        MINE,
+        "bob",
+        "asked",
+    )
+    after = facts(operation)
+    assert (after["outcome_unknown_since"], after["lease_until"]) == (None, None)
+    if outcome == "performed":
+        performance = Performance.objects.get()
+        assert (after["state"], after["slot"]) == ("performed", None)
+        assert (performance.how, performance.attempt) == ("reconciled", MINE)
+        assert performance.approval_id == approval.pk
+    else:
+        assert (after["state"], after["approval_id"]) == ("open", None)
+        assert after["attempt"] != MINE
+        assert not Performance.objects.exists()
+    assert told.calls[0]["settlement"] == row
+    assert told.calls[0]["operation"].state == told.stored[0] == after["state"]
+    assert told.in_transaction == [False]
+
+
+@pytest.mark.parametrize("answer", [ANSWER, None])
+def test_settle_spares_an_attempt_that_may_still_run(revision: Revision, answer: Any) -> None:
+    begun(revision, effects="external")
+    before = facts(revision.operation)
+    assert not settle(read(revision.operation), answer, NOW + timedelta(seconds=60))
+    assert facts(revision.operation) == before
+    assert not Settlement.objects.exists()
+
+
+@pytest.mark.parametrize("answer", [ANSWER, None])
+def test_settle_judges_only_the_attempt_that_was_examined(revision: Revision, answer: Any) -> None:
+    begun(revision, effects="external")
+    examined = read(revision.operation)
+    performing.release(revision.operation, MINE)
+    begun(revision, effects="external", attempt=OTHER)
+    before = facts(revision.operation)
+    with told_by(operation_settled) as told:
+        assert not settle(examined, answer)
+    assert facts(revision.operation) == before
+    assert told.calls == []
+    assert not Settlement.objects.exists()
+
+
+def test_settle_of_a_performed_operation_does_nothing(revision: Revision) -> None:
+    approval = begun(revision, effects="external")
+    examined = read(revision.operation)
+    performing.finish_external(revision.operation, approval, ANSWER, attempt=MINE, now=NOW)
+    assert not settle(examined, None)
+    assert not settle(read(revision.operation), ANSWER)
+    assert facts(revision.operation)["state"] == "performed"
+
+
+def test_settle_of_an_operation_without_an_attempt_is_a_mistake(revision: Revision) -> None:
+    with pytest.raises(ValueError, match="has no attempt to settle"):
+        settle(revision.operation, None)
+
+
+def test_settle_in_review_keeps_the_slot() -> None:
+    revision = returned(interface="review")
+    begun(revision, effects="external")
+    assert settle(read(revision.operation), ANSWER)
+    assert facts(revision.operation)["slot"] is not None
+
+
+@pytest.mark.parametrize("answer", [ANSWER, None])
+def test_settle_is_tried_once_more_and_then_busy(revision: Revision, answer: Any) -> None:
+    begun(revision, effects="external")
+    before = facts(revision.operation)
+    with in_the_way("INSERT", 99), pytest.raises(Busy):
+        settle(read(revision.operation), answer)
+    assert facts(revision.operation) == before
+    with in_the_way("INSERT", 1):
+        assert settle(read(revision.operation), answer)
