@@ -1,0 +1,1 @@
+"""The example project in real server processes, on real databases."""
