@@ -14,6 +14,7 @@ urlpatterns = [
     path("accounts/logout/", LogoutView.as_view(next_page="/done/"), name="logout"),
     path("poppy/", include("poppy_operations.urls")),
     path("api/", include("tests.api.site")),
+    path("api/", include("tests.api.guarded")),
     path("buy/", views.buy, name="buy"),
     path("abuy/", views.abuy),
     path("class/", views.Buying.as_view()),

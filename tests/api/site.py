@@ -8,25 +8,23 @@ from asgiref.sync import sync_to_async
 from django.http import HttpRequest, HttpResponseBase
 from django.urls import include, path
 from django.utils.decorators import method_decorator
-from django.views import View
 from django.views.decorators.csrf import csrf_exempt
 from rest_framework import generics, mixins, routers, viewsets
-from rest_framework.authentication import BasicAuthentication, SessionAuthentication
+from rest_framework.authentication import SessionAuthentication
 from rest_framework.decorators import action, api_view, authentication_classes, permission_classes
-from rest_framework.permissions import AllowAny, IsAuthenticated
+from rest_framework.permissions import AllowAny
 from rest_framework.renderers import BrowsableAPIRenderer, JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.throttling import BaseThrottle
 from rest_framework.views import APIView
 
 from poppy_operations import CurrentOperation, Terms, operation_of
-from poppy_operations.rest_framework import HasScope, PersonalAgentAuthentication
+from poppy_operations.rest_framework import PersonalAgentAuthentication
 from poppy_operations.views.api import personal_agents
 from tests.api import orders
 from tests.shop import operations as shop
 
-AGENTS = [PersonalAgentAuthentication, SessionAuthentication]
+AGENTS = (PersonalAgentAuthentication, SessionAuthentication)
 gated = orders.order.api(terms=orders.order_terms, allowed=orders.allowed, replay=orders.replay)
 
 
@@ -49,7 +47,7 @@ class Agents(APIView):
 class Class(Agents):
     """The handlers of a class; ``get`` is nobody's business."""
 
-    renderer_classes = [JSONRenderer, BrowsableAPIRenderer]
+    renderer_classes = (JSONRenderer, BrowsableAPIRenderer)
 
     def get(self, request: Request, **kwargs: str) -> HttpResponseBase:
         """Show something."""
@@ -189,26 +187,6 @@ def bare(request: HttpRequest) -> HttpResponseBase:
     return orders.take(operation_of(request), orders.created_plainly)
 
 
-@method_decorator(personal_agents(scope="orders:write"), name="dispatch")
-class PlainClass(View):
-    """A class-based view for agents with a scope."""
-
-    def get(self, request: HttpRequest) -> HttpResponseBase:
-        """Say who it is."""
-        return orders.JsonResponse({"user": str(request.user)})
-
-    @method_decorator(orders.order.api(terms=lambda self, request: orders.order_terms(request)))
-    def post(self, request: HttpRequest) -> HttpResponseBase:
-        """Take the order."""
-        return orders.take(operation_of(request), orders.created_plainly)
-
-
-@personal_agents(scope="orders:write")
-async def awho(request: HttpRequest) -> HttpResponseBase:
-    """Say who it is, with nothing behind the gate."""
-    return orders.JsonResponse({"user": str(await request.auser())})
-
-
 class OneOrder(Agents):
     """Whatever is asked for here is the same action."""
 
@@ -254,87 +232,6 @@ class Both(Agents):
         return orders.take(operation_of(request))
 
 
-class Public(APIView):
-    """A view that authenticates nobody."""
-
-    authentication_classes = []
-
-    @gated
-    def post(self, request: Request) -> HttpResponseBase:
-        """Take the order."""
-        return orders.take(operation_of(request))
-
-
-class SiteUsers(APIView):
-    """A view that authenticates its users in its own ways."""
-
-    authentication_classes = [BasicAuthentication, SessionAuthentication]
-
-    @gated
-    def post(self, request: Request) -> HttpResponseBase:
-        """Take the order."""
-        return orders.take(operation_of(request))
-
-
-class Scoped(Agents):
-    """A view for which a token needs a scope."""
-
-    permission_classes = [HasScope.of("orders:write")]
-
-    def get(self, request: Request) -> HttpResponseBase:
-        """Say who it is."""
-        return Response({"user": str(request.user), "session": getattr(request.auth, "sid", None)})
-
-    @gated
-    def post(self, request: Request) -> HttpResponseBase:
-        """Take the order."""
-        return orders.take(operation_of(request))
-
-
-class ScopedSiteUsers(Scoped):
-    """The same, where the site authenticates in its own ways."""
-
-    authentication_classes = [BasicAuthentication]
-
-
-class Members(Scoped):
-    """A view for those who are signed in."""
-
-    permission_classes = [IsAuthenticated]
-
-
-class SeldomThrottle(BaseThrottle):
-    """Lets nobody through."""
-
-    def allow_request(self, request: Request, view: APIView) -> bool:
-        """Refuse."""
-        return False
-
-    def wait(self) -> float:
-        """Say for how long."""
-        return 7
-
-
-class Throttled(Class):
-    """A view that is always asked too often."""
-
-    throttle_classes = [SeldomThrottle]
-
-
-def catch_all(error: Exception, context: dict[str, Any]) -> Response:
-    """An exception handler that knows an answer to everything, with the status of a header."""
-    status = int(context["request"].headers.get("X-Status", 500))
-    return Response({"caught": type(error).__name__}, status)
-
-
-class CatchAll(Class):
-    """A view whose exceptions never get out."""
-
-    def get_exception_handler(self) -> Any:
-        """Catch everything."""
-        return catch_all
-
-
 @api_view(["POST"])
 @permission_classes([AllowAny])
 @authentication_classes(AGENTS)
@@ -357,20 +254,11 @@ urlpatterns = [
     path("plain/", plain),
     path("aplain/", aplain),
     path("bare/", bare),
-    path("plain-class/", PlainClass.as_view()),
-    path("awho/", awho),
     path("one-order/", OneOrder.as_view()),
     path("transfer/", Transfer.as_view()),
     path("by-hand/", ByHand.as_view()),
     path("judged/", Judged.as_view()),
     path("both/", Both.as_view()),
-    path("public/", Public.as_view()),
-    path("site-users/", SiteUsers.as_view()),
-    path("scoped/", Scoped.as_view()),
-    path("scoped-site-users/", ScopedSiteUsers.as_view()),
-    path("members/", Members.as_view()),
-    path("throttled/", Throttled.as_view()),
-    path("catch-all/", CatchAll.as_view()),
     path("ignoring/", ignoring),
     path("", include(router.urls)),
 ]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
+from django.db import connection
+from django.http import StreamingHttpResponse
+from django.test import Client
 
 from poppy_operations.models import Operation
-from tests.agents import approval_of
-from tests.api.agents import ORDER, ApiClient, operation_in
+from tests.api.agents import ORDER, ApiClient
 from tests.api.orders import ApiBehaviour
 
 pytestmark = pytest.mark.usefixtures("transactions")
@@ -54,3 +55,75 @@ def test_an_approved_request_is_performed_once_and_answered_as_without_approval(
     again = agents_api.approve(operation, method=method, path=path)
     assert (again.status_code, again.content) == (performed.status_code, performed.content)
     assert len(effects()) == 1
+
+
+@pytest.mark.parametrize(("method", "path"), DOORS)
+def test_ordinary_callers_notice_nothing(
+    method: str, path: str, shop: ApiBehaviour, client: Client, effects: Effects
+) -> None:
+    if path == "/api/aplain/" and connection.settings_dict["ATOMIC_REQUESTS"]:
+        pytest.skip("Django itself refuses async views under ATOMIC_REQUESTS")
+    response = client.generic(method, path, '{"sku": "jacket"}', "application/json")
+
+    assert response.status_code in {200, 201}
+    assert len(effects()) == 1
+    assert not Operation.objects.exists()
+
+
+@pytest.mark.requirement("OPS-1-07")
+@pytest.mark.parametrize("path", ["/api/function/", "/api/class/"])
+def test_what_needs_no_approval_is_answered_at_once(path: str, agents_api: ApiClient) -> None:
+    response = agents_api.send(method="GET", path=path, body="")
+
+    assert (response.status_code, response.json()) == (200, {"orders": []})
+    assert not Operation.objects.exists()
+
+
+def test_the_functions_of_a_class_get_the_view(agents_api: ApiClient, shop: ApiBehaviour) -> None:
+    shop.answer = lambda operation: StreamingHttpResponse([b"once"])
+    for name in ("bound", "decorated"):
+        shop.asked_of.clear()
+        path = f"/api/{name}/"
+        operation = agents_api.ask(path=path)
+        assert shop.asked_of == [name, name]
+        agents_api.approve(operation, path=path)
+        assert agents_api.approve(operation, path=path).json()["again"] is True
+        assert set(shop.asked_of) == {name}
+
+
+@pytest.mark.requirement("OPS-3-01")
+def test_an_action_inside_another_one_is_refused_and_nothing_is_done(
+    agents_api: ApiClient, effects: Effects
+) -> None:
+    path = "/api/viewset/mixed/"
+    operation = agents_api.ask(path=path)
+
+    with pytest.raises(RuntimeError, match=r"api\.order was called inside api\.extra"):
+        agents_api.approve(operation, path=path)
+    assert effects() == []
+    assert Operation.objects.get().state == Operation.State.OPEN
+
+
+def test_ordinary_callers_may_mix_actions(
+    shop: ApiBehaviour, client: Client, effects: Effects
+) -> None:
+    response = client.post("/api/viewset/mixed/", {"sku": "jacket"})
+
+    assert response.status_code == 201
+    assert effects() == ["api.order 1 jacket"]
+
+
+def test_a_view_that_answers_nothing_fails_inside_its_run(
+    agents_api: ApiClient, shop: ApiBehaviour, effects: Effects
+) -> None:
+    shop.answer = lambda operation: None  # type: ignore[arg-type,return-value]
+    operation = agents_api.ask(path="/api/plain/")
+    with pytest.raises(TypeError, match="plain returned NoneType, not an HttpResponse"):
+        agents_api.approve(operation, path="/api/plain/")
+    assert effects() == []
+
+    operation = agents_api.ask(path="/api/transfer/")
+    agents_api.session.client.raise_request_exception = False
+    response = agents_api.approve(operation, path="/api/transfer/")
+    assert (response.status_code, response.json()["status"]) == (503, "performing")
+    assert effects() == ["api.transfer 1 jacket"]

@@ -1,0 +1,36 @@
+"""Companies with hooks of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.http import HttpRequest, JsonResponse
+
+from poppy_operations import Company, Decline, Refusal
+from poppy_operations.declarations import CurrentOperation, DeclaredAction
+from poppy_operations.protocol.approval import ApprovalStatement
+
+
+class Talkative(Company):
+    """Has error fields of its own."""
+
+    def extra_members(self, request: HttpRequest, interface: str) -> Mapping[str, Any]:
+        """Add them."""
+        return {"detail": "Approval is needed.", "code": "E403"}
+
+
+class Strict(Company):
+    """Declines what agents approve, whatever it is."""
+
+    def decline(self, operation: CurrentOperation, approval: ApprovalStatement) -> Decline | None:
+        """Decline it."""
+        return Decline("Not by agents.") if approval.approver == "agent" else None
+
+
+class OwnWay(Company):
+    """Handles approval itself where an agent may not get an operation."""
+
+    def undeclared(self, request: HttpRequest, action: DeclaredAction) -> Refusal:
+        """Point to its own way."""
+        return Refusal(JsonResponse({"see": "https://shop.example/approve"}, status=409))
