@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 
+from django.db import InterfaceError, OperationalError
 from django.http import HttpResponse, HttpResponseBase
 
 from poppy_operations.declarations import CurrentOperation, NotPerformed, Terms
@@ -12,7 +13,7 @@ from poppy_operations.gate.answers import Answer, Replay
 from poppy_operations.gate.approvals import current_operation, still_performing
 from poppy_operations.gate.callers import Caller
 from poppy_operations.gate.calls import Call
-from poppy_operations.gate.steps import Steps, site
+from poppy_operations.gate.steps import Steps, database, site
 from poppy_operations.gate.stored import stored_answer
 from poppy_operations.lifecycle import performing
 from poppy_operations.lifecycle.durable import Busy, using
@@ -91,26 +92,37 @@ class Run:
             self.release()
             return False
 
-    def release(self) -> bool:
-        """Open the operation again. Where even that fails, the lease ends the attempt."""
+    def withdraw(self) -> None:
+        """Undo a begin that was interrupted: it may have been committed all the same."""
+        self.release()
+
+    def release(self) -> bool | None:
+        """Open the operation again. False: this attempt has it no more.
+
+        ``None``: not even that could be done, and the lease ends the attempt.
+        """
         try:
             return performing.release(self.operation, self.attempt)
         except Busy:
             self.log(logging.WARNING, "An attempt without effect could not be released.")
-            return True
+            return None
 
     def answer(self, response: HttpResponseBase) -> StoredAnswer:
         """What is stored of a response: on the website no body."""
         return stored_answer(response, with_body=not self.caller.on_website)
 
     def read_again(self) -> Operation | None:
-        """The operation as it is now."""
-        return (
-            Operation.objects.using(using())
-            .select_related("performance__revision")
-            .filter(pk=self.operation.pk)
-            .first()
-        )
+        """The operation as it is now; ``None`` where it is gone, or cannot be read."""
+        try:
+            return (
+                Operation.objects.using(using())
+                .select_related("performance__revision")
+                .filter(pk=self.operation.pk)
+                .first()
+            )
+        except (OperationalError, InterfaceError):
+            self.log(logging.WARNING, "An operation could not be read again.")
+            return None
 
     def log(self, level: int, message: str, error: BaseException | None = None) -> None:
         """Log what became of the attempt, without terms."""
@@ -126,6 +138,15 @@ class Run:
         )
 
 
+def begun(run: Run) -> Steps[bool]:
+    """Claim the operation; a claim that was interrupted is given back."""
+    try:
+        return (yield from database(run.begin))
+    except BaseException:
+        yield from database(run.withdraw)
+        raise
+
+
 def rendered(run: Run, response: HttpResponseBase) -> Steps[HttpResponseBase]:
     """Make an answer final where its body is stored; the website's stay as lazy as Django's."""
     if run.caller.on_website:
@@ -139,11 +160,22 @@ def answer_of(said: NotPerformed) -> HttpResponseBase:
     return HttpResponse(status=409) if said.response is None else said.response
 
 
-def of_the_other(run: Run, operation: Operation | None = None) -> Answer:
+def without_effect(run: Run) -> Answer | None:
+    """Release an attempt that did nothing. An answer where another attempt decides by now."""
+    return elsewhere(run.read_again()) if run.release() is False else None
+
+
+def of_the_other(run: Run) -> Answer:
     """The answer where another attempt decides: its stored one, or that it is under way."""
-    operation = operation or run.read_again()
-    if operation is not None and operation.state == Operation.State.PERFORMED:
-        performance = operation.performance
-        performance.revision.operation = operation
-        return Replay(current_operation(performance.revision, None), performance)
-    return still_performing(operation or run.operation)
+    return elsewhere(run.read_again()) or still_performing(run.operation)
+
+
+def elsewhere(operation: Operation | None) -> Answer | None:
+    """The same, or ``None`` where no other attempt has the operation."""
+    if operation is None or operation.state == Operation.State.OPEN:
+        return None
+    if operation.state == Operation.State.PERFORMING:
+        return still_performing(operation)
+    performance = operation.performance
+    performance.revision.operation = operation
+    return Replay(current_operation(performance.revision, None), performance)

@@ -19,22 +19,23 @@ from django.http import HttpResponseBase
 
 from poppy_operations.browser.atomic import switched_off_aliases
 from poppy_operations.declarations import NotPerformed, Terms
-from poppy_operations.gate.answers import Answer, SiteAnswer
+from poppy_operations.gate.answers import Answer, Replay, SiteAnswer
 from poppy_operations.gate.attempt import (
     Lost,
     OtherTerms,
     Outcome,
     Run,
     answer_of,
+    begun,
     of_the_other,
     rendered,
+    without_effect,
 )
 from poppy_operations.gate.calls import SiteTerms
 from poppy_operations.gate.steps import Steps, database, site
 from poppy_operations.gate.stored import says_performed
 from poppy_operations.lifecycle import performing
 from poppy_operations.lifecycle.durable import Busy, enter_outermost, is_contention, using
-from poppy_operations.models import Operation
 
 logger = logging.getLogger("poppy_operations")
 
@@ -49,10 +50,11 @@ class Ended:
 
 def perform_in_database(run: Run) -> Steps[Outcome]:
     """Perform one approved revision whose effects are all in our database."""
+    if not (yield from begun(run)):
+        return Lost()
     stack = ExitStack()
     try:
-        if not (yield from database(partial(_begin_and_enter, run, stack))):
-            return Lost()
+        yield from database(partial(_enter, run, stack))
         ended = yield from _attempted(run)
         return (yield from database(partial(_close, run, stack, ended)))
     except BaseException as raised:
@@ -62,9 +64,7 @@ def perform_in_database(run: Run) -> Steps[Outcome]:
         raise
 
 
-def _begin_and_enter(run: Run, stack: ExitStack) -> bool:
-    if not run.begin():
-        return False
+def _enter(run: Run, stack: ExitStack) -> None:
     for alias in switched_off_aliases(run.call.request):
         if alias != using():
             stack.enter_context(transaction.atomic(using=alias))
@@ -77,7 +77,6 @@ def _begin_and_enter(run: Run, stack: ExitStack) -> bool:
     if connection.vendor == "sqlite" and not _begins_with_the_lock(connection):
         # A transaction that reads first cannot write once another writer came between.
         performing.hold(run.operation, run.attempt)
-    return True
 
 
 def _begins_with_the_lock(connection: Any) -> bool:
@@ -111,8 +110,8 @@ def _close(run: Run, stack: ExitStack, ended: Ended | OtherTerms) -> Outcome:
     """End the transaction of the effects: with finish, or rolled back."""
     if isinstance(ended, OtherTerms) or not ended.performed:
         _roll_back(stack, _NotPerformed())
-        run.release()
-        return ended if isinstance(ended, OtherTerms) else SiteAnswer(ended.response)
+        ending = ended if isinstance(ended, OtherTerms) else SiteAnswer(ended.response)
+        return without_effect(run) or ending
     try:
         finished = performing.finish(
             run.operation,
@@ -127,7 +126,7 @@ def _close(run: Run, stack: ExitStack, ended: Ended | OtherTerms) -> Outcome:
         stack.close()
     except BaseException as raised:
         answer = _after_failed_finish(run, stack, raised, ended.response)
-        if answer is None:
+        if answer is None or not isinstance(raised, Exception):
             raise
         return answer
     performing.tell_performed(run.operation)
@@ -154,18 +153,17 @@ def _after_failed_finish(
     if isinstance(raised, _TakenOver):
         run.log(logging.WARNING, "An attempt outlived its lease and was taken over.")
         return of_the_other(run)
-    if run.release():
-        if isinstance(raised, OperationalError | InterfaceError):
-            raise Busy(str(raised)) from raised
+    released = run.release()
+    if released is None or (released and isinstance(raised, OperationalError | InterfaceError)):
+        raise Busy(str(raised)) from raised
+    if released:
         return None
-    operation = run.read_again()
-    if operation is not None and operation.state == Operation.State.PERFORMED:
-        performance = operation.performance
-        if performance.attempt == run.attempt:
-            run.log(logging.ERROR, "Performed, but a hook failed after the commit.", raised)
-            performing.tell_performed(run.operation)
-            return SiteAnswer(response)
-    return of_the_other(run, operation)
+    other = of_the_other(run)
+    if isinstance(other, Replay) and other.performance.attempt == run.attempt:
+        run.log(logging.ERROR, "Performed, but a hook failed after the commit.", raised)
+        performing.tell_performed(run.operation)
+        return SiteAnswer(response)
+    return other
 
 
 def _undo(run: Run, stack: ExitStack, raised: BaseException) -> Answer | None:
@@ -174,12 +172,12 @@ def _undo(run: Run, stack: ExitStack, raised: BaseException) -> Answer | None:
     An attempt that was taken over gets the other's answer, and contention is not a fault.
     """
     _roll_back(stack, raised)
-    released = run.release()
+    other = without_effect(run)
     if not isinstance(raised, Exception) or isinstance(raised, Busy):
         return None
-    if not released and run.read_again() is not None:
+    if other is not None:
         run.log(logging.WARNING, "An attempt was taken over, and then failed.", raised)
-        return of_the_other(run)
+        return other
     if is_contention(raised):
         raise Busy(str(raised)) from raised
     return None

@@ -13,7 +13,16 @@ from django.http import HttpResponseBase
 
 from poppy_operations.declarations import NotPerformed
 from poppy_operations.gate.answers import Answer, PlainlyPerformed, SiteAnswer
-from poppy_operations.gate.attempt import Lost, Outcome, Run, answer_of, of_the_other, rendered
+from poppy_operations.gate.attempt import (
+    Lost,
+    Outcome,
+    Run,
+    answer_of,
+    begun,
+    of_the_other,
+    rendered,
+    without_effect,
+)
 from poppy_operations.gate.steps import Steps, database, site
 from poppy_operations.gate.stored import says_performed
 from poppy_operations.lifecycle import performing
@@ -23,22 +32,19 @@ from poppy_operations.lifecycle.performing import Finish, StoredAnswer
 
 def perform_outside(run: Run) -> Steps[Outcome]:
     """Perform one approved revision that reaches outside."""
-    started = False
+    if not (yield from begun(run)):
+        return Lost()
     try:
-        if not (yield from database(run.begin)):
-            return Lost()
-        started = True
         response = yield from site(partial(run.call.body, run.current))
     except NotPerformed as said:
-        yield from database(run.release)
-        return SiteAnswer(answer_of(said))
+        other = yield from database(partial(without_effect, run))
+        return other or SiteAnswer(answer_of(said))
     except run.call.action.not_performed:
-        yield from database(run.release)
+        other = yield from database(partial(without_effect, run))
+        if other is not None:
+            return other
         raise
     except BaseException as raised:
-        if not started:
-            yield from database(run.release)
-            raise
         yield from database(partial(_unknown, run, raised))
         if not isinstance(raised, Exception):
             raise
@@ -47,17 +53,30 @@ def perform_outside(run: Run) -> Steps[Outcome]:
 
 
 def _external_end(run: Run, response: HttpResponseBase) -> Steps[Outcome]:
-    if not (yield from database(partial(says_performed, response))):
-        yield from database(partial(_unknown, run, None))
-        return (yield from database(partial(of_the_other, run)))
+    final: HttpResponseBase | None = None
     try:
-        response = yield from rendered(run, response)
-        stored = yield from database(partial(run.answer, response))
-        answer: Answer = SiteAnswer(response)
+        final = yield from rendered(run, response)
     except Exception as raised:  # noqa: BLE001  after the effect no fault may read as a failure
-        run.log(logging.ERROR, "Performed, but its answer could not be made.", raised)
-        stored, answer = StoredAnswer(200), PlainlyPerformed(run.operation.operation_id)
-    yield from database(partial(_finish_external, run, stored))
+        run.log(logging.ERROR, "The answer of an external action could not be made.", raised)
+    except BaseException:
+        yield from database(partial(_end, run, response, None))
+        raise
+    return (yield from database(partial(_end, run, response, final)))
+
+
+def _end(run: Run, response: HttpResponseBase, final: HttpResponseBase | None) -> Answer:
+    """Judge and record the end in one call, which no cancellation can part."""
+    if not says_performed(response):
+        _unknown(run, None)
+        return of_the_other(run)
+    stored = StoredAnswer(200)
+    answer: Answer = PlainlyPerformed(run.operation.operation_id)
+    if final is not None:
+        try:
+            stored, answer = run.answer(final), SiteAnswer(final)
+        except Exception as raised:  # noqa: BLE001  as above
+            run.log(logging.ERROR, "The answer of an external action could not be kept.", raised)
+    _finish_external(run, stored)
     return answer
 
 
@@ -85,9 +104,17 @@ def _finish_external(run: Run, stored: StoredAnswer) -> None:
 
 def _unknown(run: Run, raised: BaseException | None) -> None:
     run.log(logging.ERROR, "Nobody knows whether an external action took effect.", raised)
-    if isinstance(raised, Exception):
-        got_request_exception.send(sender=None, request=run.call.request)
     try:
         performing.mark_unknown(run.operation, run.attempt, run.call.now)
     except Busy:
         run.log(logging.ERROR, "The unknown outcome could not be marked; its lease ends it.")
+    if isinstance(raised, Exception):
+        _report(run, raised)
+
+
+def _report(run: Run, raised: Exception) -> None:
+    """Tell whoever watches for faults, as Django does: receivers read the one being handled."""
+    try:
+        raise raised  # noqa: TRY301  so that it is the one being handled
+    except Exception:  # noqa: BLE001  what Django would have caught
+        got_request_exception.send_robust(sender=None, request=run.call.request)

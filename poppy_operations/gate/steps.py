@@ -12,7 +12,8 @@ import asyncio
 import inspect
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, TypeVar, cast
 
 from asgiref.sync import sync_to_async
 
@@ -92,7 +93,7 @@ async def _to_the_end(call: Callable[[], T]) -> T:
     A claim that was committed and then forgotten would be an unknown outcome for nothing, so a
     cancellation is passed on only once the call is over.
     """
-    task = asyncio.ensure_future(sync_to_async(call, thread_sensitive=True)())
+    task = asyncio.ensure_future(sync_to_async(partial(_outcome, call), thread_sensitive=True)())
     cancelled: asyncio.CancelledError | None = None
     while not task.done():
         try:
@@ -101,9 +102,17 @@ async def _to_the_end(call: Callable[[], T]) -> T:
             if task.done():
                 break
             cancelled = raised
-        except BaseException:  # noqa: BLE001  the task's own; raised by result() below
-            break
     if cancelled is not None:
-        task.exception()
         raise cancelled
-    return task.result()
+    result, raised_there = task.result()
+    if raised_there is not None:
+        raise raised_there
+    return cast("T", result)
+
+
+def _outcome(call: Callable[[], T]) -> tuple[T | None, BaseException | None]:
+    """What a call returned or raised: an event loop ends at SystemExit in a task of its own."""
+    try:
+        return call(), None
+    except BaseException as raised:  # noqa: BLE001  raised again by the one who waits
+        return None, raised

@@ -35,12 +35,14 @@ NOT_STORED = frozenset(
 HTML = frozenset({"text/html", "application/xhtml+xml"})
 
 
-def says_performed(response: HttpResponseBase) -> bool:
+def says_performed(response: object) -> bool:
     """Whether a response means that the action was performed.
 
     Below 400, not a redirect to the login page, and not from a transaction that something marked
     for rollback.
     """
+    if not isinstance(response, HttpResponseBase):
+        return False  # Django says so to whoever wrote the view.
     if response.status_code >= 400 or connections[using()].needs_rollback:
         return False
     location = response.headers.get("Location")
@@ -48,7 +50,11 @@ def says_performed(response: HttpResponseBase) -> bool:
 
 
 def _is_login(location: str) -> bool:
-    return urlsplit(location).path == urlsplit(str(resolve_url(settings.LOGIN_URL))).path
+    login = urlsplit(str(resolve_url(settings.LOGIN_URL))).path
+    try:
+        return urlsplit(location).path == login
+    except ValueError:
+        return False  # Not a URL at all, as in a header that a view wrote by hand.
 
 
 def stored_answer(response: HttpResponseBase, *, with_body: bool) -> StoredAnswer:

@@ -67,6 +67,9 @@ class _Started(Run):
     def begin(self) -> bool:
         return performing.start(self.operation, self.attempt, self.call.now)
 
+    def withdraw(self) -> None:
+        """Leave it: a second message of the same attempt may have started it meanwhile."""
+
 
 def perform_attempt(operation_id: str, attempt: str, now: datetime | None = None) -> bool:
     """Perform a queued attempt in a worker. ``False``: it was started before, or it is over.

@@ -1,0 +1,136 @@
+"""One attempt at a time, made without a door: the site's code is what a test says it is."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from asgiref.sync import async_to_sync, sync_to_async
+from django.http import HttpResponse
+from django.test import RequestFactory
+
+from poppy_operations.declarations import CurrentOperation, Terms
+from poppy_operations.gate.attempt import Outcome, Run
+from poppy_operations.gate.callers import Caller
+from poppy_operations.gate.calls import Call
+from poppy_operations.gate.rounds import perform
+from poppy_operations.gate.steps import arun, run
+from poppy_operations.models import Operation, Performance, Revision
+from poppy_operations.protocol.canonical import digest
+from tests.lifecycle.rows import NOW, OWNER, approval_of, read, returned
+from tests.shop import operations as shop
+from tests.shop.models import Effect
+
+TERMS = Terms({"sku": "jacket", "quantity": 1}, "Buy a jacket.")
+OTHER_TERMS = Terms({"sku": "jacket", "quantity": 2}, "Buy two.")
+DONE = HttpResponse("done", status=201)
+ACTIONS = {"database": shop.buy, "external": shop.refund}
+
+
+def nothing() -> None:
+    """What a site's code does where a test says nothing else."""
+
+
+@dataclass
+class Attempt:
+    """One attempt: how it waits, what it reaches, and what the site's code does meanwhile."""
+
+    effects: str = "database"
+    mode: str = "sync"
+    interface: str = "api"
+    revision: Revision | None = None
+    terms: Callable[[], Any] = field(default=lambda: TERMS)
+    happen: Callable[[], Any] = nothing
+    ending: Callable[[], Any] = field(default=lambda: DONE)
+    render: Callable[[Any], Any] = field(default=lambda response: response)
+    run: Run = field(init=False)
+
+    def __post_init__(self) -> None:
+        revision = self.revision or returned(
+            action=ACTIONS[self.effects].name,
+            interface=self.interface,
+            slot=digest("slot"),
+            terms=TERMS.text,
+            terms_digest=TERMS.digest,
+        )
+        approval = approval_of(revision)
+        if self.interface == "website":
+            approval.recorded_for = revision
+            approval.save()
+        call = Call(
+            action=ACTIONS[self.effects],
+            request=RequestFactory().post("/buy/"),
+            content=lambda: None,  # type: ignore[arg-type, return-value]  # a run compares nothing
+            terms=self._terms,
+            body=self._abody if self.mode == "async" else self._body,
+            render=lambda response: self.render(response),
+            now=NOW,
+        )
+        self.run = Run.of(call, Caller(self.interface, OWNER), revision, approval, None)
+
+    def _terms(self) -> Any:
+        return self.terms()
+
+    def _effect(self, operation: CurrentOperation) -> None:
+        assert operation.terms == TERMS.values
+        assert operation.operation_id
+        Effect.objects.create(kind=self.effects, key=operation.operation_id)
+        self.happen()
+
+    def _body(self, operation: CurrentOperation) -> Any:
+        self._effect(operation)
+        return self.ending()
+
+    async def _abody(self, operation: CurrentOperation) -> Any:
+        await sync_to_async(self._effect)(operation)
+        await asyncio.sleep(0)
+        ending = self.ending()
+        return await ending if asyncio.iscoroutine(ending) else ending
+
+    def again(self, **changes: Any) -> Attempt:
+        """Another attempt at the same operation, as a repeated request makes it."""
+        revision = Revision.objects.select_related("operation").get(pk=self.run.revision.pk)
+        changes = {"revision": revision, **changes}
+        options = {name: getattr(self, name) for name in ("effects", "mode", "interface")}
+        return Attempt(**{**options, **changes, "interface": "api"})
+
+    def go(self) -> Outcome:
+        """Run it to its end, whatever is raised."""
+        if self.mode == "sync":
+            return run(perform(self.run))
+        outcome, raised = async_to_sync(self.ago)()
+        if raised is not None:
+            raise raised
+        result: Outcome = outcome
+        return result
+
+    async def ago(self) -> tuple[Any, BaseException | None]:
+        """Run it under an event loop. What is raised is given back: it could end the loop."""
+        try:
+            return await arun(perform(self.run)), None
+        except BaseException as raised:  # noqa: BLE001  raised again outside
+            return None, raised
+
+    @property
+    def operation(self) -> Operation:
+        """The operation as it is stored now."""
+        operation: Operation = read(self.run.operation)
+        return operation
+
+    @property
+    def state(self) -> str:
+        """Where the operation stands now; an unknown outcome is said so."""
+        operation = self.operation
+        return "unknown" if operation.outcome_unknown_since else operation.state
+
+    @property
+    def performance(self) -> Performance:
+        """How it was performed, which it was."""
+        return Performance.objects.get(operation=self.run.operation)
+
+
+def effects_left() -> int:
+    """How many effects stayed."""
+    return Effect.objects.count()

@@ -1,0 +1,436 @@
+"""Every row of the table of endings: with effects in the database and outside, sync and async."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.core.exceptions import PermissionDenied
+from django.core.signals import got_request_exception
+from django.db import transaction
+from django.http import (
+    Http404,
+    HttpResponse,
+    HttpResponseRedirect,
+    JsonResponse,
+    StreamingHttpResponse,
+)
+
+from poppy_operations.declarations import NotPerformed
+from poppy_operations.gate.answers import PlainlyPerformed, SiteAnswer, StillPerforming
+from poppy_operations.signals import operation_performed, outcome_unknown
+from tests.gate.runs import DONE, Attempt, effects_left
+from tests.lifecycle.rows import MINE, NOW, begun, facts, in_the_way, read, told_by
+from tests.shop.operations import SoldOut
+
+pytestmark = [pytest.mark.django_db, pytest.mark.database]
+LOG = "poppy_operations"
+
+
+@pytest.fixture(params=["sync", "async"])
+def mode(request: pytest.FixtureRequest) -> str:
+    """How the view waits."""
+    return str(request.param)
+
+
+@pytest.fixture(params=["website", "api"])
+def interface(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def raising(error: type[BaseException] | BaseException) -> Callable[[], Any]:
+    def end() -> Any:
+        raise error
+
+    return end
+
+
+BELOW_400 = {
+    "200": JsonResponse({"done": True}),
+    "201": JsonResponse({"done": True}, status=201),
+    "redirect": HttpResponseRedirect("/done/"),
+    "other-path": HttpResponseRedirect("/accounts/login/done/"),
+    "odd-location": HttpResponse(status=201, headers={"Location": "http://[odd"}),
+    "stream": StreamingHttpResponse(["done"]),
+}
+NOT_BELOW_400 = {
+    "login": HttpResponseRedirect("/accounts/login/?next=/buy/"),
+    "login-elsewhere": HttpResponseRedirect("https://shop.example/accounts/login/"),
+    "400": HttpResponse(status=400),
+    "409": HttpResponse(status=409),
+    "500": HttpResponse(status=500),
+    "503": HttpResponse(status=503),
+}
+RAISED = {
+    "404": Http404("gone"),
+    "403": PermissionDenied("no"),
+    "value": ValueError("a fault"),
+    "timeout": TimeoutError("the gateway's"),
+}
+INTERRUPTIONS: dict[str, BaseException] = {
+    "exit": SystemExit(1),
+    "interrupt": KeyboardInterrupt(),
+    "cancelled": asyncio.CancelledError(),
+}
+WHATEVER: dict[str, BaseException] = {**RAISED, **INTERRUPTIONS}
+
+
+# A response below 400
+
+
+@pytest.mark.requirement("OPS-1-03", "OPS-7-01")
+@pytest.mark.parametrize("effects", ["database", "external"])
+@pytest.mark.parametrize("response", BELOW_400.values(), ids=BELOW_400)
+def test_a_response_below_400_is_performed(
+    effects: str, mode: str, interface: str, response: Any
+) -> None:
+    attempt = Attempt(effects, mode, interface, ending=lambda: response)
+    with told_by(operation_performed) as told:
+        outcome = attempt.go()
+    assert outcome == SiteAnswer(response)
+    assert (attempt.state, effects_left()) == ("performed", 1)
+    assert attempt.operation.slot is None
+    performance = attempt.performance
+    assert (performance.status, performance.how) == (response.status_code, "finished")
+    assert performance.attempt == attempt.run.attempt
+    is_json = response.headers.get("Content-Type") == "application/json"
+    if interface == "api" and is_json:
+        assert bytes(performance.body or b"") == response.content
+    else:
+        assert performance.body is None
+    assert [call["late"] for call in told.calls] == [False]
+
+
+def test_in_review_the_slot_outlives_the_performance(mode: str) -> None:
+    for effects in ("database", "external"):
+        attempt = Attempt(effects, mode, "review")
+        attempt.go()
+        assert attempt.operation.slot is not None
+        attempt.operation.delete()
+
+
+# NotPerformed, or an exception that the action lists
+
+
+@pytest.mark.requirement("OPS-7-16")
+@pytest.mark.ambiguity("AMB-15")
+@pytest.mark.parametrize("effects", ["database", "external"])
+@pytest.mark.parametrize("status", [200, 302, 409, 422, 503, None])
+def test_amb_15_not_performed_with_any_status_leaves_the_approval_usable(
+    effects: str, mode: str, interface: str, status: int | None
+) -> None:
+    response = None if status is None else HttpResponse("sold out", status=status)
+    attempt = Attempt(effects, mode, interface, ending=raising(NotPerformed(response)))
+    outcome = attempt.go()
+    assert isinstance(outcome, SiteAnswer)
+    assert outcome.response.status_code == (status or 409)
+    assert response is None or outcome.response is response
+    assert attempt.state == "open"
+    # The site's own evidence of an external action stays: nothing of it is rolled back by us.
+    assert effects_left() == (0 if effects == "database" else 1)
+    assert attempt.operation.slot is not None
+    assert attempt.again().go() == SiteAnswer(DONE)
+    assert attempt.state == "performed"
+
+
+@pytest.mark.ambiguity("AMB-15")
+@pytest.mark.parametrize("effects", ["database", "external"])
+def test_amb_15_an_exception_that_the_action_lists_passes_and_releases(
+    effects: str, mode: str, interface: str
+) -> None:
+    attempt = Attempt(effects, mode, interface, ending=raising(SoldOut("the last one is gone")))
+    with pytest.raises(SoldOut, match="the last one"):
+        attempt.go()
+    assert attempt.state == "open"
+    assert effects_left() == (0 if effects == "database" else 1)
+
+
+# Any other ending, in the database: rolled back, released, that answer
+
+
+@pytest.mark.parametrize("response", NOT_BELOW_400.values(), ids=NOT_BELOW_400)
+def test_in_the_database_another_response_is_rolled_back_released_and_sent(
+    mode: str, interface: str, response: HttpResponse
+) -> None:
+    attempt = Attempt("database", mode, interface, ending=lambda: response)
+    with told_by(operation_performed) as told:
+        assert attempt.go() == SiteAnswer(response)
+    assert (attempt.state, effects_left(), told.calls) == ("open", 0, [])
+    assert attempt.operation.slot is not None
+
+
+@pytest.mark.parametrize("error", WHATEVER.values(), ids=WHATEVER)
+def test_in_the_database_an_exception_is_rolled_back_released_and_passes_unchanged(
+    mode: str, interface: str, error: BaseException
+) -> None:
+    attempt = Attempt("database", mode, interface, ending=raising(error))
+    with pytest.raises(type(error)) as raised:
+        attempt.go()
+    assert raised.value is error
+    assert (attempt.state, effects_left()) == ("open", 0)
+
+
+def test_in_the_database_a_mark_for_rollback_is_not_performed(mode: str, interface: str) -> None:
+    attempt = Attempt("database", mode, interface, happen=lambda: transaction.set_rollback(True))
+    outcome = attempt.go()
+    assert outcome == SiteAnswer(DONE)
+    assert (attempt.state, effects_left()) == ("open", 0)
+
+
+def test_in_the_database_a_view_without_a_response_is_djangos_to_complain_about(
+    mode: str,
+) -> None:
+    attempt = Attempt("database", mode, "website", ending=lambda: None)
+    outcome = attempt.go()
+    assert isinstance(outcome, SiteAnswer)
+    assert outcome.response is None
+    assert (attempt.state, effects_left()) == ("open", 0)
+
+
+def test_in_the_database_an_answer_that_cannot_be_rendered_is_rolled_back(mode: str) -> None:
+    attempt = Attempt("database", mode, render=lambda response: raising(LookupError)())
+    with pytest.raises(LookupError):
+        attempt.go()
+    assert (attempt.state, effects_left()) == ("open", 0)
+
+
+# Any other ending, outside: unknown, reported, answered as performing
+
+
+@pytest.mark.requirement("OPS-7-08")
+@pytest.mark.ambiguity("AMB-15")
+@pytest.mark.parametrize("response", NOT_BELOW_400.values(), ids=NOT_BELOW_400)
+def test_amb_15_outside_another_response_is_unknown_and_answered_as_performing(
+    mode: str, interface: str, response: HttpResponse, caplog: Any
+) -> None:
+    attempt = Attempt("external", mode, interface, ending=lambda: response)
+    with told_by(outcome_unknown) as told, caplog.at_level(logging.ERROR, LOG):
+        outcome = attempt.go()
+    assert outcome == StillPerforming(attempt.operation.operation_id, 60)
+    assert (attempt.state, effects_left()) == ("unknown", 1)
+    assert [call["attempt"] for call in told.calls] == [attempt.run.attempt]
+    assert [record.message for record in caplog.records] == [
+        "Nobody knows whether an external action took effect."
+    ]
+    assert caplog.records[0].operation_id == attempt.operation.operation_id
+
+
+@pytest.mark.requirement("OPS-7-08")
+@pytest.mark.ambiguity("AMB-15")
+@pytest.mark.parametrize("error", RAISED.values(), ids=RAISED)
+def test_amb_15_outside_an_exception_is_unknown_reported_and_answered_as_performing(
+    mode: str, interface: str, error: Exception, caplog: Any
+) -> None:
+    seen: list[Any] = []
+
+    def receiver(request: Any, **named: Any) -> None:
+        seen.append((request, sys.exc_info()[1]))
+        message = "a receiver that fails"
+        raise RuntimeError(message)
+
+    attempt = Attempt("external", mode, interface, ending=raising(error))
+    got_request_exception.connect(receiver)
+    try:
+        with caplog.at_level(logging.ERROR, LOG):
+            outcome = attempt.go()
+    finally:
+        got_request_exception.disconnect(receiver)
+    assert outcome == StillPerforming(attempt.operation.operation_id, 60)
+    assert (attempt.state, effects_left()) == ("unknown", 1)
+    # As Django's own report: whoever watches reads the exception that is being handled.
+    assert seen == [(attempt.run.call.request, error)]
+    assert caplog.records[0].exc_info[1] is error
+
+
+@pytest.mark.requirement("OPS-7-08")
+@pytest.mark.parametrize("error", INTERRUPTIONS.values(), ids=INTERRUPTIONS)
+def test_outside_an_interruption_is_unknown_and_passes_on(
+    mode: str, interface: str, error: BaseException
+) -> None:
+    attempt = Attempt("external", mode, interface, ending=raising(error))
+    with pytest.raises(type(error)):
+        attempt.go()
+    assert (attempt.state, effects_left()) == ("unknown", 1)
+
+
+@pytest.mark.parametrize("interface", ["website", "api"])
+def test_outside_a_view_without_a_response_is_unknown(mode: str, interface: str) -> None:
+    attempt = Attempt("external", mode, interface, ending=lambda: None)
+    assert isinstance(attempt.go(), StillPerforming)
+    assert (attempt.state, effects_left()) == ("unknown", 1)
+
+
+@pytest.mark.parametrize("error", [LookupError(), RecursionError()])
+def test_outside_an_answer_that_cannot_be_rendered_is_performed_and_plainly_said(
+    mode: str, error: Exception, caplog: Any
+) -> None:
+    attempt = Attempt("external", mode, render=lambda response: raising(error)())
+    with caplog.at_level(logging.ERROR, LOG):
+        outcome = attempt.go()
+    assert outcome == PlainlyPerformed(attempt.operation.operation_id)
+    assert (attempt.state, effects_left()) == ("performed", 1)
+    assert (attempt.performance.status, attempt.performance.body) == (200, None)
+    assert "could not be made" in caplog.text
+
+
+@pytest.mark.parametrize("error", [SystemExit(1), KeyboardInterrupt()])
+def test_outside_an_interruption_while_rendering_is_performed_and_passes_on(
+    mode: str, error: BaseException
+) -> None:
+    attempt = Attempt("external", mode, render=lambda response: raising(error)())
+    with pytest.raises(type(error)):
+        attempt.go()
+    assert (attempt.state, effects_left()) == ("performed", 1)
+
+
+def test_outside_an_answer_that_cannot_be_kept_is_performed_and_plainly_said(
+    mode: str, caplog: Any
+) -> None:
+    class Odd(HttpResponse):
+        @property
+        def content(self) -> bytes:
+            raise LookupError
+
+        @content.setter
+        def content(self, value: Any) -> None:
+            pass
+
+    attempt = Attempt("external", mode, ending=lambda: Odd("{}", content_type="text/plain"))
+    with caplog.at_level(logging.ERROR, LOG):
+        outcome = attempt.go()
+    assert outcome == PlainlyPerformed(attempt.operation.operation_id)
+    assert attempt.state == "performed"
+    assert "could not be kept" in caplog.text
+
+
+def test_outside_a_refused_answer_that_cannot_be_rendered_is_unknown(mode: str) -> None:
+    attempt = Attempt(
+        "external",
+        mode,
+        ending=lambda: HttpResponse(status=502),
+        render=lambda response: raising(LookupError)(),
+    )
+    assert isinstance(attempt.go(), StillPerforming)
+    assert attempt.state == "unknown"
+
+
+# The database is in the way
+
+
+def test_a_begin_that_the_database_prevents_is_lost_and_nothing_has_run(mode: str) -> None:
+    for effects in ("database", "external"):
+        attempt = Attempt(effects, mode)
+        with in_the_way("UPDATE", 1):
+            outcome = attempt.go()
+        assert type(outcome).__name__ == "Lost"
+        assert (attempt.state, effects_left()) == ("open", 0)
+        attempt.operation.delete()
+
+
+def test_a_lost_claim_runs_nothing(mode: str) -> None:
+    for effects in ("database", "external"):
+        attempt = Attempt(effects, mode)
+        begun(attempt.run.revision, effects=effects)
+        assert type(attempt.go()).__name__ == "Lost"
+        assert attempt.operation.attempt == MINE
+        assert effects_left() == 0
+        attempt.operation.delete()
+
+
+def test_outside_what_cannot_be_recorded_is_loud_and_the_answer_is_sent_all_the_same(
+    mode: str, caplog: Any
+) -> None:
+    attempt = Attempt("external", mode)
+    with caplog.at_level(logging.ERROR, LOG), in_the_way("performance", 99):
+        assert attempt.go() == SiteAnswer(DONE)
+    assert "could not be recorded" in caplog.text
+    assert attempt.state == "performing"
+
+
+def test_outside_what_cannot_be_marked_unknown_is_loud_and_answered_as_performing(
+    mode: str, caplog: Any
+) -> None:
+    attempt = Attempt("external", mode, ending=raising(ValueError("a fault")))
+    with (
+        caplog.at_level(logging.ERROR, LOG),
+        in_the_way('SET "outcome_unknown_since"', 99),
+        in_the_way("SET `outcome_unknown_since`", 99),
+    ):
+        outcome = attempt.go()
+    assert outcome == StillPerforming(attempt.operation.operation_id, 2)
+    assert "could not be marked" in caplog.text
+    assert attempt.state == "performing"
+
+
+def test_what_cannot_be_released_is_left_to_its_lease(mode: str, caplog: Any) -> None:
+    attempt = Attempt("database", mode, ending=raising(NotPerformed()))
+    hindered: list[Any] = []
+
+    def hinder() -> None:
+        hindrance = in_the_way("UPDATE", 99)
+        hindrance.__enter__()
+        hindered.append(hindrance)
+
+    attempt.happen = hinder
+    try:
+        outcome = attempt.go()
+    finally:
+        hindered[0].__exit__(None, None, None)
+    assert isinstance(outcome, SiteAnswer)
+    assert (attempt.state, effects_left()) == ("performing", 0)
+    assert "could not be released" in caplog.text
+
+
+# Late
+
+
+def lose(attempt: Attempt) -> None:
+    """Let the attempt be judged meanwhile, as if its lease had been over for long."""
+    attempt.run.operation.__class__.objects.update(
+        state="open", attempt="c" * 32, approval=None, lease_until=None
+    )
+
+
+@pytest.mark.requirement("OPS-7-01")
+def test_outside_a_finish_after_the_attempt_was_given_up_is_recorded_loudly(
+    mode: str, caplog: Any
+) -> None:
+    attempt = Attempt("external", mode)
+    attempt.happen = lambda: lose(attempt)
+    with caplog.at_level(logging.ERROR, LOG), told_by(operation_performed) as told:
+        assert attempt.go() == SiteAnswer(DONE)
+    assert attempt.state == "performed"
+    assert attempt.performance.how == "late"
+    assert [call["late"] for call in told.calls] == [True]
+    assert "had been given up" in caplog.text
+
+
+def test_outside_a_finish_of_what_was_performed_already_is_recorded_loudly(
+    mode: str, caplog: Any
+) -> None:
+    attempt = Attempt("external", mode)
+    first: list[Any] = []
+
+    def overtake() -> None:
+        if not first:
+            first.append(1)
+            lose(attempt)
+            attempt.again(mode="sync", happen=lambda: None).go()
+
+    attempt.happen = overtake
+    with caplog.at_level(logging.ERROR, LOG), told_by(operation_performed) as told:
+        assert attempt.go() == SiteAnswer(DONE)
+    assert "performed already" in caplog.text
+    assert len(told.calls) == 1
+    assert attempt.performance.attempt != attempt.run.attempt
+
+
+def test_nothing_is_said_of_the_clock_but_what_the_call_says() -> None:
+    attempt = Attempt("database")
+    attempt.go()
+    assert read(attempt.performance).finished_at == NOW
+    assert facts(attempt.operation)["lease_until"] is None
