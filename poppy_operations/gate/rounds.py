@@ -114,9 +114,7 @@ def _round(visit: Visit) -> Steps[Answer | Lost]:
     outcome = yield from _approved(visit, wanted)
     if isinstance(outcome, OtherTerms):
         visit.terms = outcome.terms
-        wanted = yield from database(partial(Wanted.of, visit.call, outcome.terms))
-        visit.rows = None
-        outcome = None
+        return Lost()  # These terms may have an approval of their own.
     if outcome is not None:
         return outcome
     return (yield from database(partial(_asked, visit, wanted)))
