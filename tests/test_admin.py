@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -30,6 +31,8 @@ from poppy_operations.models import (
     Revision,
     Settlement,
 )
+from poppy_operations.testing.agents import PersonalAgent
+from tests.agents import SessionOf
 
 pytestmark = pytest.mark.django_db
 
@@ -537,11 +540,15 @@ def test_the_history_tells_everything_in_order(operator: Client, told: Told) -> 
     revision = told.revision
     revision.retired_at = NOW + timedelta(minutes=6)
     revision.save()
+    again = revise(told)
+    Revision.objects.filter(pk=again.pk).update(retired_at=None)
+    Approval.objects.filter(revision=again).delete()
     page = text(operator.get(url(Operation, of=told.operation)))
     whats = re.findall(r'<th scope="row"><a href="[^"]+">(.+?)</a>', page)
 
     assert whats == [
         "Terms returned, number 1",
+        f"Terms returned, number {again.number}",
         "Approval received",
         "Approval declined by the Company",
         "Performed",
@@ -666,6 +673,20 @@ def test_an_agents_browser_decides_nothing(guard: Client, listed: Agent) -> None
     assert revoke(guard, listed, confirmed="yes").status_code == 403
     listed.refresh_from_db()
     assert listed.status == "allowed"
+
+
+def test_a_browser_that_was_joined_as_a_member_of_staff_looks_and_decides_nothing(
+    session_of: Callable[..., SessionOf], agent: PersonalAgent, settings: Any
+) -> None:
+    settings.POPPY_OPERATIONS = {**settings.POPPY_OPERATIONS, "JOIN_STAFF": True}
+    root = get_user_model().objects.create_superuser("root")
+    browser = session_of(account=str(root.pk)).browser()
+    allowed = Agent.objects.get(client_id=agent.client_id)
+
+    assert allowed.client_id in text(browser.get(url(Agent)))
+    assert revoke(browser, allowed, confirmed="yes").status_code == 403
+    allowed.refresh_from_db()
+    assert allowed.status == "allowed"
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)

@@ -63,8 +63,9 @@ def history_of(operation: Operation, user: Any) -> History:
             continue
         rows = list(kind.rows.using(using()).filter(operation=operation)[: MOST + 1])
         is_cut = is_cut or len(rows) > MOST
-        for row in rows[:MOST]:
+        for row in reversed(rows[:MOST]):
             events.extend(kind.events(row))
+    # Events of the same moment stay in the order of their kinds, and of their rows.
     events.sort(key=lambda event: event.at)
     return History(events, hidden, is_cut)
 

@@ -155,7 +155,15 @@ class OperationAdmin(ReadOnlyAdmin):
         ),
         (
             _("Current or last attempt"),
-            {"fields": ["effects", "started_at", "lease_until", "outcome_unknown_since"]},
+            {
+                "fields": [
+                    "effects",
+                    "idempotency_key",
+                    "started_at",
+                    "lease_until",
+                    "outcome_unknown_since",
+                ]
+            },
         ),
     ]
 
