@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import logging
 from collections.abc import Callable, Iterable
 from functools import partial, wraps
 from typing import Any, TypeVar
@@ -11,13 +12,15 @@ from django.http import HttpRequest, HttpResponseBase
 
 from poppy_operations.browser.atomic import GATE
 from poppy_operations.declarations import DeclaredAction
-from poppy_operations.gate.answers import Answer, Replay, SiteAnswer
+from poppy_operations.gate.answers import Answer, PlainlyPerformed, Replay, SiteAnswer
 from poppy_operations.gate.callers import is_the_websites
 from poppy_operations.gate.calls import Call
 from poppy_operations.gate.passage import passage
 from poppy_operations.gate.steps import Steps, arun, database, run, site
 from poppy_operations.responses import respond
+from poppy_operations.responses.replays import is_stored
 
+logger = logging.getLogger("poppy_operations")
 F = TypeVar("F", bound=Callable[..., Any])
 
 GATED_METHODS = ("POST", "PUT", "PATCH", "DELETE")
@@ -34,9 +37,15 @@ def in_form(answer: Answer, call: Call) -> Steps[HttpResponseBase]:
     """Put an answer into the form of the interface that the request came through."""
     if isinstance(answer, SiteAnswer):
         return answer.response
-    if isinstance(answer, Replay) and call.replay is not None and answer.performance.body is None:
-        again: HttpResponseBase = yield from site(partial(call.replay, answer.operation))
-        return again
+    if isinstance(answer, Replay) and call.replay is not None and not is_stored(answer.performance):
+        try:
+            again: HttpResponseBase = yield from site(partial(call.replay, answer.operation))
+        except Exception:
+            # It was performed; a fault in saying how must not read as a failure (7).
+            logger.exception("A replay failed.", extra={"operation_id": answer.operation_id})
+            answer = PlainlyPerformed(answer.operation_id)
+        else:
+            return again
     return (yield from database(partial(_form, answer, call.request)))
 
 

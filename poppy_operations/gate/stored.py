@@ -69,8 +69,8 @@ def stored_answer(response: HttpResponseBase, *, with_body: bool) -> StoredAnswe
 def _body(response: HttpResponseBase) -> bytes | None:
     if not isinstance(response, HttpResponse):
         return None  # A stream or a file: it exists once.
-    content_type = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
-    if content_type in HTML:
-        return None  # It may carry a CSRF token.
     content = response.content
+    content_type = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    if content and content_type in HTML:
+        return None  # It may carry a CSRF token.
     return content if len(content) <= conf.stored_body_bytes else None

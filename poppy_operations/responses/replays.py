@@ -13,6 +13,11 @@ from poppy_operations.responses.bodies import not_stored
 WITHOUT_BODY = frozenset({HTTPStatus.NO_CONTENT, HTTPStatus.RESET_CONTENT, HTTPStatus.NOT_MODIFIED})
 
 
+def is_stored(performance: Performance) -> bool:
+    """Whether all of an answer was stored, or it has no body to store."""
+    return performance.body is not None or performance.status in WITHOUT_BODY
+
+
 def replayed(performance: Performance) -> HttpResponse | None:
     """Return status, headers and bytes as they were first sent.
 
