@@ -232,9 +232,12 @@ def parsed_body(request: HttpRequest) -> Any:
     stay what Django makes of them.
     """
     content_type = request.content_type or ""
-    if content_type in {"application/x-www-form-urlencoded", "multipart/form-data"}:
+    is_form = content_type == "application/x-www-form-urlencoded"
+    if request.method == "POST" and (is_form or content_type == "multipart/form-data"):
         return request.POST
     raw = request.body
+    if is_form:  # Django parses the forms of POST alone.
+        return QueryDict(raw, encoding=request.encoding)
     if content_type == "application/json" or content_type.endswith("+json"):
         try:
             return json.loads(raw)
