@@ -124,6 +124,7 @@ class Operation(models.Model):
     class Meta:
         verbose_name = _("operation")
         verbose_name_plural = _("operations")
+        permissions: ClassVar = [("settle_operation", "Can settle an unknown outcome")]
         indexes: ClassVar = [
             models.Index(fields=["owner_digest", "state"], name="poppy_operation_owner"),
             models.Index(fields=["state", "lease_until"], name="poppy_operation_lease"),
@@ -226,6 +227,7 @@ class Approval(models.Model):
     class Meta:
         verbose_name = _("approval")
         verbose_name_plural = _("approvals")
+        permissions: ClassVar = [("void_approval", "Can void an unused approval")]
 
     def __str__(self) -> str:
         return str(self.id)

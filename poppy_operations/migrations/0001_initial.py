@@ -51,6 +51,7 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'approval',
                 'verbose_name_plural': 'approvals',
+                'permissions': [('void_approval', 'Can void an unused approval')],
             },
         ),
         migrations.CreateModel(
@@ -108,6 +109,7 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'operation',
                 'verbose_name_plural': 'operations',
+                'permissions': [('settle_operation', 'Can settle an unknown outcome')],
             },
         ),
         migrations.AddField(
