@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.db import transaction
 from django.http import HttpRequest, HttpResponseBase, JsonResponse
 from django.urls import path
 from django.utils.decorators import method_decorator
@@ -117,6 +118,7 @@ class PlainClass(View):
         return orders.take(operation_of(request), orders.created_plainly)
 
 
+@transaction.non_atomic_requests
 @personal_agents(scope="orders:write")
 async def awho(request: HttpRequest) -> HttpResponseBase:
     """Say who it is, with nothing behind the gate."""

@@ -1,0 +1,155 @@
+"""Many requests at once with one approval: one effect (7)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from threading import Barrier, Event, Thread
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from poppy_operations.models import Operation, Performance
+from tests.agents import SessionOf
+from tests.api.agents import ORDER, ApiClient
+from tests.databases import has_connections_of_its_own
+from tests.shop.models import Effect
+from tests.shop.operations import Behaviour
+
+pytestmark = [
+    pytest.mark.database,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("transactions"),
+]
+TOGETHER = 12
+PATHS = ["/api/class/", "/api/plain/", "/api/aplain/", "/api/transfer/", "/api/one-order/"]
+
+
+@pytest.fixture(autouse=True)
+def own_connections() -> None:
+    """Threads that meet need a connection each."""
+    if not has_connections_of_its_own():
+        pytest.skip("SQLite's memory is shared by all connections")
+
+
+def together(count: int, send: Callable[[int], Any]) -> list[Any]:
+    """Send requests at the same time, each in a thread of its own."""
+    barrier = Barrier(count)
+    answers: list[Any] = []
+
+    def one(number: int) -> None:
+        barrier.wait(30)
+        try:
+            answers.append(send(number))
+        finally:
+            connection.close()
+
+    threads = [Thread(target=one, args=(number,)) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert len(answers) == count
+    return answers
+
+
+def client_of(api: ApiClient) -> ApiClient:
+    """The same agent with a test client of its own."""
+    session = api.session
+    own = SessionOf(session.agent, session.issuer, account=session.account)
+    own.client.raise_request_exception = True
+    return ApiClient(own, api.path)
+
+
+@pytest.mark.requirement("OPS-7-01", "OPS-1-06", "OPS-7-09")
+@pytest.mark.parametrize("path", PATHS)
+def test_one_approval_sent_together_is_performed_once(
+    path: str, agents_api: ApiClient, site: Behaviour
+) -> None:
+    agents_api.path = path
+    operation = agents_api.ask()
+    site.after_effect = lambda operation: time.sleep(0.05)
+    clients = [client_of(agents_api) for _ in range(TOGETHER)]
+    answers = together(TOGETHER, lambda number: clients[number].approve(operation))
+
+    assert Effect.objects.count() == 1
+    done = [answer for answer in answers if answer.status_code == 201]
+    waiting = [answer for answer in answers if answer.status_code == 503]
+    assert len(done) + len(waiting) == TOGETHER, [answer.content for answer in answers]
+    assert done
+    assert {answer.content for answer in done} == {done[0].content}
+    for answer in waiting:
+        assert int(answer["Retry-After"]) > 0
+    assert agents_api.approve(operation).content == done[0].content
+    assert Performance.objects.count() == 1
+
+
+@pytest.mark.requirement("OPS-3-26")
+def test_approvals_of_several_revisions_together_perform_it_once(
+    agents_api: ApiClient, site: Behaviour
+) -> None:
+    agents_api.path = "/api/one-order/"
+    bodies = [{**ORDER, "quantity": quantity} for quantity in range(1, 7)]
+    operations = [agents_api.ask(body=body) for body in bodies]
+    assert len({operation["operation_id"] for operation in operations}) == 1
+    clients = [client_of(agents_api) for _ in bodies]
+    answers = together(
+        len(bodies),
+        lambda number: clients[number].approve(operations[number], body=bodies[number]),
+    )
+
+    assert Effect.objects.count() == 1
+    done = {answer.content for answer in answers if answer.status_code == 201}
+    assert len(done) == 1
+    assert {answer.status_code for answer in answers} <= {201, 503}
+
+
+def test_the_same_request_asked_together_is_one_operation(agents_api: ApiClient) -> None:
+    clients = [client_of(agents_api) for _ in range(TOGETHER)]
+    answers = together(TOGETHER, lambda number: clients[number].send())
+
+    statuses = {answer.status_code for answer in answers}
+    assert statuses <= {403, 503}, statuses
+    operations = {
+        answer.json()["operation"]["operation_id"]
+        for answer in answers
+        if answer.status_code == 403
+    }
+    assert len(operations) == 1
+    assert Operation.objects.count() == 1
+
+
+@pytest.mark.requirement("OPS-7-09")
+def test_a_repeat_during_the_action_waits_its_turn(agents_api: ApiClient, site: Behaviour) -> None:
+    """Neither a new operation nor a second effect, and the answer once it is over."""
+    agents_api.path = "/api/transfer/"
+    operation = agents_api.ask()
+    began, go_on = Event(), Event()
+
+    def blocked(operation: Any) -> None:
+        began.set()
+        assert go_on.wait(30)
+
+    site.after_effect = blocked
+    answers: list[Any] = []
+    first = client_of(agents_api)
+
+    def run() -> None:
+        answers.append(first.approve(operation))
+        connection.close()
+
+    running = Thread(target=run)
+    running.start()
+    assert began.wait(30)
+    for repeat in (agents_api.approve(operation), agents_api.send()):
+        assert (repeat.status_code, repeat.json()["status"]) == (503, "performing")
+        assert int(repeat["Retry-After"]) > 0
+    other = agents_api.ask(body={**ORDER, "quantity": 2})
+    assert other["operation_id"] != operation["operation_id"]
+    go_on.set()
+    running.join(30)
+
+    again = agents_api.approve(operation)
+    assert (again.status_code, again.content) == (201, answers[0].content)
+    assert Effect.objects.count() == 1
