@@ -216,18 +216,21 @@ def follow_key(pk: int, old_key: str, new_key: str) -> None:
     bound.update(session_key_digest=marks.key_digest(new_key))
 
 
-def purge_joins(before: datetime, *, dry_run: bool = False) -> int:
+def purge_joins(before: datetime, *, dry_run: bool = False, batch: int = 500) -> int:
     """Delete the joins that were over before then, and say how many. Marks outlive them.
 
-    With ``dry_run`` they are only counted.
+    A statement deletes at most ``batch``. With ``dry_run`` they are only counted.
     """
     over = Q(ended_at__lt=before) | Q(expires_at__lt=before)
     over |= Q(redeemed_at=None, ticket_expires_at__lt=before)
     joins = Join.objects.using(_using()).filter(over)
     if dry_run:
         return joins.count()
-    deleted, _ = joins.delete()
-    return deleted
+    number = 0
+    while some := list(joins.values_list("pk", flat=True)[:batch]):
+        deleted, _ = joins.filter(pk__in=some).delete()
+        number += deleted
+    return number
 
 
 def _digest(text: str) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from datetime import datetime
+from uuid import UUID
 
 from django.db import IntegrityError
 
@@ -101,12 +103,22 @@ def void(approval: Approval, *, by: str, because: str, now: datetime) -> bool:
         )
         if not held:
             return False
-        voided = (
-            Approval.objects.using(using())
-            .filter(pk=approval.pk, voided_at=None)
-            .update(voided_at=now, voided_by=by, voided_because=because)
-        )
-        Revision.objects.using(using()).filter(pk=approval.revision_id).update(retired_at=now)
-        return bool(voided)
+        return bool(void_among(operation, [approval.pk], by=by, because=because, now=now))
 
     return durably(write)
+
+
+def void_among(
+    operation: Operation, approvals: Collection[UUID], *, by: str, because: str, now: datetime
+) -> int:
+    """Void those approvals of an operation that are not yet, in the caller's transaction.
+
+    Their revisions are retired: an approval that is sent again finds no terms to put it back to.
+    """
+    standing = Approval.objects.using(using()).filter(
+        operation=operation, pk__in=approvals, voided_at=None
+    )
+    revisions = list(standing.values_list("revision_id", flat=True))
+    voided = standing.update(voided_at=now, voided_by=by, voided_because=because)
+    Revision.objects.using(using()).filter(pk__in=revisions, retired_at=None).update(retired_at=now)
+    return voided

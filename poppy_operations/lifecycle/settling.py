@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
+from uuid import UUID
 
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 
+from poppy_operations.lifecycle.approving import void_among
 from poppy_operations.lifecycle.durable import durably, using
 from poppy_operations.lifecycle.performing import (
     StoredAnswer,
@@ -18,6 +21,23 @@ from poppy_operations.models import Operation, Performance, Settlement
 from poppy_operations.signals import operation_settled, tell
 
 
+def can_settle(operation: Operation, now: datetime) -> bool:
+    """Whether the attempt ended as unknown, or its lease is over, and somebody has to say more.
+
+    Database attempts and those that no worker started are freed instead: they did nothing, and a
+    verdict on one that still runs would undo it.
+    """
+    is_over = operation.outcome_unknown_since is not None or (
+        operation.lease_until is not None and operation.lease_until < now
+    )
+    return (
+        operation.state == Operation.State.PERFORMING
+        and operation.effects == Operation.Effects.EXTERNAL
+        and operation.started_at is not None
+        and is_over
+    )
+
+
 def settle(
     operation: Operation,
     answer: StoredAnswer | None,
@@ -26,15 +46,17 @@ def settle(
     by: str,
     because: str,
     now: datetime,
+    void: Collection[UUID] = (),
 ) -> bool:
     """End the unknown outcome of the attempt that was examined; ``None``: not performed.
 
     ``operation`` is the row as it was examined: another attempt since then is not judged by it.
     Reconcile has made sure that the outside refuses the key of an attempt that was not performed;
-    a person has not, so the key stays the same then.
+    a person has not, so the key stays the same then. ``void`` names approvals of an operation that
+    was not performed: they are voided in the same commit, before anybody can use them.
 
     False where it no longer is that attempt's to judge. Raises ``ValueError`` for an operation
-    that no attempt was ever begun of.
+    that no attempt was ever begun of, and ``Busy``.
     """
     approval = operation.approval
     if approval is None:
@@ -51,20 +73,28 @@ def settle(
         settled_at=now,
     )
 
-    def write() -> bool:
-        examined = of_attempt(operation, operation.attempt).filter(
-            Q(outcome_unknown_since__isnull=False) | Q(lease_until__lt=now)
+    def not_performed() -> int:
+        barred = 1 if how == Performance.How.RECONCILED else 0
+        settled = _examined(operation, now).update(
+            barred_keys=F("barred_keys") + barred, **open_changes()
         )
-        if answer is None:
-            barred = 1 if how == Performance.How.RECONCILED else 0
-            settled = examined.update(barred_keys=F("barred_keys") + barred, **open_changes())
-        else:
-            keeps_slot = operation.interface == Operation.Interface.REVIEW
-            settled = examined.update(**performed_changes(keeps_slot=keeps_slot))
-            if settled:
-                store_performance(
-                    operation, approval, answer, attempt=operation.attempt, now=now, how=how
-                )
+        if settled:
+            void_among(operation, void, by=by, because=because, now=now)
+        elif barred:
+            _remember_barred_key(operation)
+        return settled
+
+    def performed(answer: StoredAnswer) -> int:
+        keeps_slot = operation.interface == Operation.Interface.REVIEW
+        settled = _examined(operation, now).update(**performed_changes(keeps_slot=keeps_slot))
+        if settled:
+            store_performance(
+                operation, approval, answer, attempt=operation.attempt, now=now, how=how
+            )
+        return settled
+
+    def write() -> bool:
+        settled = not_performed() if answer is None else performed(answer)
         if settled:
             settlement.save(using=using(), force_insert=True)
         return bool(settled)
@@ -74,3 +104,23 @@ def settle(
         operation.state = Operation.State.OPEN if answer is None else Operation.State.PERFORMED
         tell(operation_settled, operation=operation, settlement=settlement)
     return settled
+
+
+def _examined(operation: Operation, now: datetime) -> QuerySet[Operation]:
+    """``can_settle`` of the attempt that was examined, as the database sees it."""
+    return of_attempt(operation, operation.attempt).filter(
+        Q(outcome_unknown_since__isnull=False) | Q(lease_until__lt=now),
+        effects=Operation.Effects.EXTERNAL,
+        started_at__isnull=False,
+    )
+
+
+def _remember_barred_key(operation: Operation) -> None:
+    """Give the attempts to come another key, where a person had settled first.
+
+    The outside refuses the key by now, to an attempt that has begun since as well; whatever that
+    one did under it before, reconcile would have told as performed.
+    """
+    Operation.objects.using(using()).filter(
+        pk=operation.pk, barred_keys=operation.barred_keys
+    ).exclude(state=Operation.State.PERFORMED).update(barred_keys=F("barred_keys") + 1)
