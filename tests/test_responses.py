@@ -299,12 +299,14 @@ def test_an_error_has_its_members_status_and_headers() -> None:
     assert other.status_code == 404
 
 
+TURBO = "text/vnd.turbo-stream.html, text/html, application/xhtml+xml"
 CLIENTS = {
     "page": {"accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"},
     "fetch": JSON,
     "htmx": HTMX,
     "boosted": {**HTMX, "hx-boosted": "true"},
-    "turbo": {"accept": "text/vnd.turbo-stream.html, text/html, application/xhtml+xml"},
+    "turbo": {"accept": TURBO},
+    "frame": {"accept": TURBO, "turbo-frame": "cart"},
 }
 
 
@@ -347,6 +349,26 @@ def test_a_script_that_accepts_json_gets_the_error_without_the_operation() -> No
 
     assert response["Content-Type"] == "application/json"
     assert json.loads(response.content) == {"error": "approval_required"}
+    assert response["Link"] == '</poppy/waiting/watched>; rel="status"'
+
+
+def test_nothing_is_watched_where_there_is_nothing_to_watch() -> None:
+    unwatched = ApprovalRequired(OPERATION, sid="ses_1", ref="secret-ref")
+
+    assert "Link" not in website(unwatched, **JSON).headers
+    assert Page.of(website(unwatched)).count("script") == 0
+
+
+def test_turbo_gets_what_it_puts_into_its_frame() -> None:
+    response = website(WAITING, accept=TURBO, turbo_frame='<c"art>')
+
+    page = Page.of(response)
+    assert (page.count("html"), page.count("main"), page.count("h1")) == (0, 0, 0)
+    assert page.first("turbo-frame") == {"id": '<c"art>'}
+    assert page.first("form")["data-poppy-continue"] == ""
+    assert page.count("script") == 2
+    assert "HX-Retarget" not in response.headers
+    assert "Turbo-Frame" in response["Vary"]
 
 
 def test_htmx_gets_a_fragment_and_is_told_where_to_show_it() -> None:
@@ -361,6 +383,7 @@ def test_htmx_gets_a_fragment_and_is_told_where_to_show_it() -> None:
         "HX-Reselect": "#poppy-operations",
     }
     assert page.first("section")["id"] == "poppy-operations"
+    assert page.count("script") == 2
     boosted = website(WAITING, **CLIENTS["boosted"])
     assert (boosted["HX-Retarget"], boosted["HX-Reswap"]) == ("body", "innerHTML")
     assert Page.of(boosted).first("main")["id"] == "poppy-operations"

@@ -206,9 +206,12 @@ def test_the_page_asks_after_its_operation_without_naming_it() -> None:
 
     (box,) = [one for one in page.all("div") if "data-poppy-watch" in one]
     assert box["data-poppy-watch"] == "/poppy/waiting/watched"
-    assert page.first("script")["src"] == "/static/poppy_operations/waiting.js"
+    assert [one["src"] for one in page.all("script")] == [
+        "/static/poppy_operations/watch.js",
+        "/static/poppy_operations/waiting.js",
+    ]
     states = [one["data-poppy-when"] for one in page.all("p") if "data-poppy-when" in one]
-    assert states == ["approved", "performing", "performed", "unknown"]
+    assert states == ["waiting", "approved", "continuing", "performing", "performed", "unknown"]
 
 
 def continue_from(browser: Client, response: Any) -> Any:
@@ -236,6 +239,63 @@ def test_continuing_performs_what_was_approved_with_a_fresh_csrf_token(
 
     assert (continued.status_code, continued["Location"]) == (302, "/done/")
     assert effects() == ["shop.buy 1 jacket"]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("in_session", [False, True])
+def test_a_page_from_before_a_new_login_learns_the_csrf_token_of_after_it(
+    in_session: bool,
+    signed_in: SessionOf,
+    jacket: Item,
+    effects: Callable[[], list[str]],
+    settings: Any,
+) -> None:
+    settings.CSRF_USE_SESSIONS = in_session
+    browser = Client(headers={"host": "shop.example"}, enforce_csrf_checks=True)
+    signed_in.browser(browser)
+    token = Page.of(browser.get("/buy/")).text
+    asked = browser.post("/buy/", {**ORDER, "csrfmiddlewaretoken": token})
+    _, ref = reference(asked)
+    waiting = reverse("poppy_operations:waiting", args=[watch_of(ref)])
+    assert browser.get(waiting).json() == {"status": "waiting"}
+    signed_in.browser(browser)  # joined again: Django changes the token
+    assert continue_from(browser, asked).status_code == 403
+    signed_in.approve(ref)
+
+    told = browser.get(waiting)
+
+    assert told.json().keys() == {"status", "csrf_token"}
+    assert not told.cookies
+    fields = {**ORDER, "csrfmiddlewaretoken": told.json()["csrf_token"]}
+    assert browser.post("/buy/", fields)["Location"] == "/done/"
+    assert effects() == ["shop.buy 1 jacket"]
+
+
+@pytest.mark.django_db
+def test_a_browser_without_a_csrf_token_is_given_none(signed_out: SessionOf, jacket: Item) -> None:
+    browser = signed_out.browser()
+    browser.cookies.pop("csrftoken", None)
+    _, ref = reference(browser.post("/buy/", ORDER, headers={"accept": "application/json"}))
+    signed_out.approve(ref)
+
+    told = browser.get(reverse("poppy_operations:waiting", args=[watch_of(ref)]))
+
+    assert told.json() == {"status": "approved"}
+    assert not told.cookies
+
+
+def test_the_page_leads_back_to_where_the_request_was_made() -> None:
+    def links(**headers: str) -> list[str]:
+        request = posted("a=1", "/buy/", host="shop.example", **headers)
+        return [one["href"] for one in shown(request).all("a")]
+
+    assert links(referer="http://shop.example/jacket/?size=m") == [
+        "http://shop.example/jacket/?size=m"
+    ]
+    assert links() == []
+    assert links(referer="http://elsewhere.example/") == []
+    assert links(referer="javascript:alert(1)") == []
+    assert links(referer="http://shop.example/buy/") == []
 
 
 def restarted(browser: Client) -> Client:

@@ -170,6 +170,8 @@ def test_the_page_says_what_became_of_it_and_stops_asking(
     shop.status = "performed"
     wait(page, shop)
     page.get_by_text("It is done.").wait_for()
+    assert page.get_by_role("heading").inner_text() == page.title() == "Done"
+    assert page.get_by_text("Nothing has been done yet.").is_hidden()
     assert page.get_by_role("button", name="Continue").is_hidden()
     asked = shop.asked
 
@@ -185,7 +187,8 @@ def test_the_page_stops_asking_for_what_is_unknown(
     page = opened(shop)
     shop.status = "unknown"
     wait(page, shop)
-    page.get_by_text("This page waits no longer.").wait_for()
+    page.get_by_text("To ask for approval again, continue.").wait_for()
+    assert page.get_by_role("heading").inner_text() == page.title() == "No longer waiting"
 
     page.clock.run_for(60_000)
 

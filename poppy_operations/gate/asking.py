@@ -28,6 +28,7 @@ from poppy_operations.protocol.canonical import digest
 from poppy_operations.protocol.content import canonical_content
 from poppy_operations.protocol.operation import ReturnedOperation
 from poppy_operations.protocol.owner import Owner
+from poppy_operations.summaries import warn_in_debug
 
 logger = logging.getLogger("poppy_operations")
 TRIES = 4
@@ -103,6 +104,7 @@ def _ask_once(asked: Ask, slot: str, rows: Sequence[Revision]) -> Answer | None:
     refused = _make_room(asked, rows)
     if refused is not None:
         return refused
+    warn_in_debug(asked.call.action.name, asked.wanted.terms)
     row = _row(asked, slot)
     new = (
         asking.return_operation(row, now)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from django.http import HttpRequest, QueryDict
-from django.utils.http import escape_leading_slashes
+from django.utils.http import escape_leading_slashes, url_has_allowed_host_and_scheme
 
 CSRF_FIELD = "csrfmiddlewaretoken"
 FORMS = frozenset({"application/x-www-form-urlencoded", "multipart/form-data"})
@@ -49,6 +50,18 @@ def continuing_of(request: HttpRequest) -> Continuing | None:
     if request.FILES or _sensitive(request, posted):
         return None
     return _form("post", address, request.content_type or "", posted)
+
+
+def came_from(request: HttpRequest) -> str:
+    """Return the page of this site where the request was made, to go back to; else ``""``."""
+    referrer = request.headers.get("Referer", "")
+    is_here = url_has_allowed_host_and_scheme(
+        referrer, {request.get_host()}, require_https=request.is_secure()
+    )
+    # A request that a waiting page has made again names the very address that is waited at.
+    if not is_here or urlsplit(referrer).path == request.path:
+        return ""
+    return referrer
 
 
 def _is_posted_form(request: HttpRequest) -> bool:

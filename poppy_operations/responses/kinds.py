@@ -7,16 +7,17 @@ from enum import Enum
 
 from django.http import HttpRequest
 
-VARY = ("Accept", "Cookie", "HX-Boosted", "HX-Request")
+VARY = ("Accept", "Cookie", "HX-Boosted", "HX-Request", "Turbo-Frame")
 _HTML = frozenset({"text/html", "application/xhtml+xml"})
 
 
 class Kind(Enum):
-    """A page; a page that htmx puts in place of another; a fragment for htmx; JSON."""
+    """A page, to htmx one in place of another; htmx's fragment, a Turbo frame's content; JSON."""
 
     PAGE = "page"
     BOOSTED = "boosted"
     FRAGMENT = "fragment"
+    FRAME = "frame"
     JSON = "json"
 
 
@@ -24,6 +25,8 @@ def kind_of(request: HttpRequest) -> Kind:
     """Say what kind of body a website's request wants. A wrong guess does no harm (AMB-21)."""
     if _wants_json(request):
         return Kind.JSON
+    if request.headers.get("Turbo-Frame"):
+        return Kind.FRAME
     if request.headers.get("HX-Request") != "true":
         return Kind.PAGE
     return Kind.BOOSTED if request.headers.get("HX-Boosted") == "true" else Kind.FRAGMENT

@@ -1,4 +1,4 @@
-"""The forms of a website: pages, fragments for htmx, JSON for a page's own scripts (4, 6, 7).
+"""The forms of a website: pages, fragments for htmx and Turbo, JSON for its own scripts (4, 6, 7).
 
 None of them holds an operation, its terms or its reference; that is in the header alone.
 """
@@ -35,7 +35,7 @@ from poppy_operations.responses.bodies import (
     refused,
     status_of,
 )
-from poppy_operations.responses.continuing import FORMS, continuing_of
+from poppy_operations.responses.continuing import FORMS, came_from, continuing_of
 from poppy_operations.responses.kinds import VARY, Kind, kind_of
 from poppy_operations.responses.replays import redirected
 
@@ -93,15 +93,19 @@ _DONE = _Shown("done", {"status": "performed"})
 
 def _waiting(request: HttpRequest, kind: Kind, answer: ApprovalRequired) -> _Shown:
     headers = {"Poppy-Operation": poppy_operation(answer.sid, answer.ref)}
+    watch_url = reverse("poppy_operations:waiting", args=[answer.watch]) if answer.watch else ""
     if kind is Kind.JSON:
         body = wire.website_approval_required(extra_members(request, "website"))
-        return _Shown("waiting", body, 403, headers)
-    is_page = kind is not Kind.FRAGMENT  # Beside a fragment there still is what was pressed.
+        # For fetch.js; a header, since what stands between may put a body of its own here.
+        status = {"Link": f'<{watch_url}>; rel="status"'} if watch_url else {}
+        return _Shown("waiting", body, 403, {**headers, **status})
+    # Beside a fragment for htmx there still is what was pressed.
+    continuing = None if kind is Kind.FRAGMENT else continuing_of(request)
     context = {
         "under_way": answer.under_way,
-        "continuing": continuing_of(request) if is_page else None,
+        "continuing": continuing,
         "by_form": request.content_type in FORMS,
-        "watch_url": reverse("poppy_operations:waiting", args=[answer.watch]) if is_page else "",
+        "watch_url": watch_url,
         "differing": answer.differing if settings.DEBUG else (),
     }
     return _Shown("waiting", {}, 403, headers, context)
@@ -120,10 +124,13 @@ def _show(request: HttpRequest, kind: Kind, shown: _Shown) -> HttpResponse:
     if kind is Kind.JSON:
         response = json_answer(shown.body, shown.status)
     else:
-        layout = "fragment" if kind is Kind.FRAGMENT else "page"
+        is_part = kind in {Kind.FRAGMENT, Kind.FRAME}
         context = {
-            "layout": f"poppy_operations/{layout}.html",
+            "layout": f"poppy_operations/{'fragment' if is_part else 'page'}.html",
+            "heading": "h2" if is_part else "h1",
             "is_fragment": kind is Kind.FRAGMENT,
+            "frame": request.headers.get("Turbo-Frame") if kind is Kind.FRAME else None,
+            "came_from": "" if is_part else came_from(request),
             **shown.context,
         }
         template = f"poppy_operations/{shown.template}.html"

@@ -9,6 +9,7 @@ from django.contrib.auth.decorators import login_not_required
 from django.contrib.sessions.backends.base import SessionBase
 from django.db import Error as DatabaseError
 from django.http import HttpRequest, HttpResponse
+from django.middleware.csrf import get_token
 from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_GET
@@ -21,6 +22,7 @@ from poppy_operations.responses.bodies import json_answer
 logger = logging.getLogger("poppy_operations")
 
 RETRY_AFTER_S = 5
+NEEDS_UPDATE = "CSRF_COOKIE_NEEDS_UPDATE"
 
 
 @never_atomic
@@ -29,19 +31,30 @@ RETRY_AFTER_S = 5
 def waiting(request: HttpRequest, watch: str) -> HttpResponse:
     """Say ``waiting``, ``approved``, ``performing``, ``performed`` or ``unknown``.
 
-    Only to the browser whose page it is, while its join lives; all else is unknown. The Django
+    Only to the browser whose page it is, while its join lives; all else is unknown. With
+    ``approved`` comes the browser's CSRF token, which a login since may have changed. The Django
     session is not written, so that an open page neither keeps it alive nor undoes what another
     request of the browser writes meanwhile.
     """
     try:
         status = watched(request, watch, timezone.now()) if is_ref(watch) else "unknown"
-        response = json_answer({"status": status})
+        response = json_answer({"status": status, **_csrf_token(request, status)})
     except DatabaseError:
         logger.warning("The database was in the way of a waiting page.", exc_info=True)
         response = json_answer({"status": "later"}, 503, {"Retry-After": str(RETRY_AFTER_S)})
     _leave_unsaved(request)
     patch_vary_headers(response, ["Cookie"])
     return response
+
+
+def _csrf_token(request: HttpRequest, status: str) -> dict[str, str]:
+    # Only where there is one: a new one might be kept in the Django session.
+    if status != "approved" or "CSRF_COOKIE" not in request.META:
+        return {}
+    needs_update = request.META.get(NEEDS_UPDATE, False)
+    token = get_token(request)
+    request.META[NEEDS_UPDATE] = needs_update  # A poll renews no cookie either.
+    return {"csrf_token": token}
 
 
 class _SavedIfWritten(SessionBase):

@@ -3,9 +3,11 @@
 (() => {
   "use strict";
 
+  const OURS = "#poppy-operations";
+
   document.addEventListener("htmx:beforeSwap", (event) => {
     const { xhr } = event.detail;
-    if (xhr.getResponseHeader("HX-Reselect") !== "#poppy-operations") {
+    if (xhr.getResponseHeader("HX-Reselect") !== OURS) {
       return;
     }
     document.querySelector(".poppy-fragment")?.remove();

@@ -4,88 +4,51 @@
 (() => {
   "use strict";
 
-  const FIRST_MS = 2000;
-  const LONGEST_MS = 15000;
-  const BACK_OFF = 1.5;
-  const KEPT = "poppy_operations.continued:";
+  const { watch, mayContinue } = window.poppyOperations;
 
   function start(box) {
-    const url = box.dataset.poppyWatch;
-    const page = box.parentElement;
+    const page = box.closest("#poppy-operations");
     const form = page.querySelector("[data-poppy-continue]");
-    let delay = FIRST_MS;
-    let timer;
-    let asking = false;
-    let over = false;
+    const heading = page.querySelector("[data-poppy-heading]");
+    const first = { heading: heading.textContent, title: document.title };
 
     function show(status) {
+      let title;
       for (const text of box.querySelectorAll("[data-poppy-when]")) {
         text.hidden = text.dataset.poppyWhen !== status;
+        title = text.hidden ? title : text.dataset.poppyTitle;
       }
-      for (const part of page.querySelectorAll("[data-poppy-while=open]")) {
-        part.hidden = status === "performed";
+      for (const part of page.querySelectorAll("[data-poppy-while]")) {
+        part.hidden = !part.dataset.poppyWhile.split(" ").includes(status);
+      }
+      heading.textContent = title || first.heading;
+      if (page.matches("main")) {
+        document.title = title || first.title;
       }
     }
 
-    // The first tab that asks for it continues, and none after it, this one included.
-    async function mayContinue() {
-      const claim = () => {
-        try {
-          if (localStorage.getItem(KEPT + url)) {
-            return false;
-          }
-          localStorage.setItem(KEPT + url, "1");
-          return true;
-        } catch {
-          return false; // Without a memory that tabs share, the button is there.
-        }
-      };
-      return navigator.locks ? navigator.locks.request(KEPT + url, claim) : claim();
+    // A login since has changed the token that Django expects.
+    function renew(token) {
+      const field = form && form.querySelector("[name=csrfmiddlewaretoken]");
+      if (field && token) {
+        field.value = token;
+      }
     }
 
-    async function handle(status) {
+    async function handle({ status, csrf_token: token }) {
+      renew(token);
       show(status);
-      over = status === "unknown" || status === "performed";
-      if (status === "approved" && form && (await mayContinue())) {
-        over = true;
-        // A field may be called "submit", and then hides the form's own method.
-        HTMLFormElement.prototype.submit.call(form);
+      if (status === "approved" && form && (await mayContinue(box.dataset.poppyWatch))) {
+        show("continuing");
+        // Not submit(): Turbo and the like must see it, and a field may have that name.
+        HTMLFormElement.prototype.requestSubmit.call(form);
+        return true;
       }
+      return status === "unknown" || status === "performed";
     }
 
-    async function ask() {
-      asking = true;
-      try {
-        const answer = await fetch(url, {
-          cache: "no-store",
-          credentials: "same-origin",
-          headers: { Accept: "application/json" },
-          redirect: "error",
-        });
-        if (answer.ok) {
-          await handle((await answer.json()).status);
-        }
-      } catch {
-        // No answer this time.
-      }
-      asking = false;
-      plan();
-    }
-
-    function plan() {
-      clearTimeout(timer);
-      if (over || asking || document.hidden || !box.isConnected) {
-        return;
-      }
-      timer = setTimeout(ask, delay);
-      delay = Math.min(delay * BACK_OFF, LONGEST_MS);
-    }
-
-    document.addEventListener("visibilitychange", () => {
-      delay = FIRST_MS;
-      plan();
-    });
-    plan();
+    show("waiting");
+    watch(box.dataset.poppyWatch, handle, () => box.isConnected);
   }
 
   for (const box of document.querySelectorAll("[data-poppy-watch]:not([data-poppy-watching])")) {
