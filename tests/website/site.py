@@ -23,9 +23,12 @@ batch = Action("website.batch", effects="database")
 strange = Action("website.strange", effects="database")
 
 
-def search_terms(request: HttpRequest) -> Terms:
+def search_terms(request: HttpRequest) -> Terms | HttpResponseBase:
     """What one searches for."""
-    return Terms({"query": request.GET.get("q", "")}, summary="Search, for money.")
+    query = request.GET.get("q", "")
+    if "\0" in query:
+        return HttpResponse("no such query", status=400)
+    return Terms({"query": query}, summary="Search, for money.")
 
 
 @search.view(terms=search_terms, methods=["GET"])
