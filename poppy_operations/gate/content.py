@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -168,28 +168,34 @@ def _unknown(content: Any, raw: Any) -> Any:
     if hasattr(content, "cleaned_data"):
         if not isinstance(raw, Mapping):
             return raw
-        return {name: value for name, value in raw.items() if not _is_of_form(content, name)}
+        known = _names(content)
+        return {name: value for name, value in raw.items() if name not in known}
     return _unknown_to(content, raw)
 
 
-def _is_of_form(form: Any, name: str) -> bool:
-    return any(
-        name == bound.html_name
-        or (name.startswith(f"{bound.html_name}_") and not _is_single(bound.field.widget))
-        for bound in form
-    )
+def _names(form: Any) -> set[str]:
+    """The raw fields that a form, or a formset, looks at; all others it does not know."""
+    if hasattr(form, "management_form"):
+        return set().union(*map(_names, [form.management_form, *form.forms]))
+    return {name for bound in form for name in _widget_names(bound.field.widget, bound.html_name)}
 
 
-def _is_single(widget: Any) -> bool:
-    """Whether a widget reads the field of its own name alone."""
-    return not (hasattr(widget, "widgets") or hasattr(widget, "year_field"))
+def _widget_names(widget: Any, name: str) -> Iterator[str]:
+    if hasattr(widget, "widgets_names"):
+        for part, suffix in zip(widget.widgets, widget.widgets_names, strict=True):
+            yield from _widget_names(part, name + suffix)
+    elif hasattr(widget, "year_field"):
+        for part in (widget.year_field, widget.month_field, widget.day_field):
+            yield part % name
+    else:
+        yield name
 
 
 def _unknown_to(serializer: Any, raw: Any) -> Any:
     child = getattr(serializer, "child", None)
     if hasattr(child, "fields"):
         items = raw.values() if isinstance(raw, Mapping) else raw
-        return [_unknown_to(child, item) for item in items]
+        return [_unknown_to(child, item) for item in items or ()]
     fields = getattr(serializer, "fields", None)
     if fields is None or not isinstance(raw, Mapping):
         return None
