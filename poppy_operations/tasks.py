@@ -1,4 +1,13 @@
-"""Celery tasks (extra ``celery``): background attempts, and maintenance as one-line wrappers."""
+"""Celery tasks (extra ``celery``): background attempts, and maintenance as one-line wrappers.
+
+Entries for ``CELERY_BEAT_SCHEDULE``, each by its task's name::
+
+    "poppy-requeue":   {"task": "poppy_operations.requeue",   "schedule": 300},
+    "poppy-reconcile": {"task": "poppy_operations.reconcile", "schedule": 300},
+    "poppy-purge":     {"task": "poppy_operations.purge",     "schedule": 3600},
+
+``POPPY_OPERATIONS["QUEUE"]`` names this module's ``enqueue`` unless it is set to something else.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +17,14 @@ from poppy_operations import maintenance
 from poppy_operations.gate.worker import perform_attempt
 
 
-@shared_task(name="poppy_operations.perform", acks_late=True, ignore_result=True)
+# A worker that dies with an attempt gives its message back: whoever gets it next starts the
+# attempt, or finds that it was started.
+@shared_task(
+    name="poppy_operations.perform",
+    acks_late=True,
+    reject_on_worker_lost=True,
+    ignore_result=True,
+)
 def perform(operation_id: str, attempt: str) -> None:
     """Perform a queued attempt; a message that comes twice finds it started."""
     perform_attempt(operation_id, attempt)

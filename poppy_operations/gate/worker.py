@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.template.response import SimpleTemplateResponse
 from django.utils import timezone
 from django.utils.module_loading import import_string
 
@@ -88,8 +89,10 @@ def perform_attempt(operation_id: str, attempt: str, now: datetime | None = None
         )
         .first()
     )
-    action = None if operation is None else registry.get(operation.action)
-    if operation is None or operation.approval is None or action is None:
+    if operation is None or operation.approval is None:
+        return False
+    action = _action_of(operation)
+    if action is None:
         return False
     call = _call(action, now or timezone.now())
     caller = Caller(operation.interface, operation.owner)
@@ -102,6 +105,24 @@ def perform_attempt(operation_id: str, attempt: str, now: datetime | None = None
     return not isinstance(outcome, Lost)
 
 
+def _action_of(operation: Operation) -> DeclaredAction | None:
+    """The action of a queued attempt, as long as it is still what was claimed for."""
+    action = registry.get(operation.action)
+    if action is None:
+        # A worker of an older or newer release; the queue's lease ends what nobody can perform.
+        _log(operation, "A worker does not know the action of a queued attempt.")
+    elif action.effects != operation.effects:
+        _log(operation, "A queued attempt was begun for other effects than its action has now.")
+        performing.release_unstarted(operation, operation.attempt)
+        return None
+    return action
+
+
+def _log(operation: Operation, message: str) -> None:
+    extra = {"operation_id": operation.operation_id, "action": operation.action}
+    logger.warning(message, extra=extra)
+
+
 def _call(action: DeclaredAction, now: datetime) -> Call:
     return Call(
         action=action,
@@ -109,8 +130,13 @@ def _call(action: DeclaredAction, now: datetime) -> Call:
         content=_no_content,
         terms=_no_content,
         body=partial(_perform, action),
+        render=_rendered,
         now=now,
     )
+
+
+def _rendered(response: HttpResponseBase) -> HttpResponseBase:
+    return response.render() if isinstance(response, SimpleTemplateResponse) else response
 
 
 def _no_content() -> Any:
@@ -122,7 +148,10 @@ def _still(action: DeclaredAction, current: CurrentOperation) -> SiteTerms:
     """What the action would do now; the terms themselves where the site cannot tell."""
     if action.still is None:
         return Terms(current.terms)
-    found = action.still(current)
+    try:
+        found = action.still(current)
+    except NotPerformed as said:
+        found = said
     return answer_of(found) if isinstance(found, NotPerformed) else found
 
 
@@ -131,12 +160,24 @@ def _perform(action: DeclaredAction, current: CurrentOperation) -> HttpResponseB
         message = f"{action.name} has no perform= any more; its queued attempt does nothing."
         raise NotPerformed(HttpResponse(message, status=503))
     if action.effects == "external":
-        found = _still(action, current)
-        if not isinstance(found, Terms):
-            raise NotPerformed(found)
-        if found.text != Terms(current.terms).text:
-            raise NotPerformed
+        _ensure_still(action, current)
     return as_response(action.perform(current))
+
+
+def _ensure_still(action: DeclaredAction, current: CurrentOperation) -> None:
+    """Look again before anything reaches outside. Raises ``NotPerformed``."""
+    try:
+        found = _still(action, current)
+        differs = isinstance(found, Terms) and found.text != Terms(current.terms).text
+    except Exception as error:
+        # Not an unknown outcome: nothing has happened yet.
+        extra = {"operation_id": current.operation_id, "action": action.name}
+        logger.exception("still= failed; nothing was performed.", extra=extra)
+        raise NotPerformed(HttpResponse(status=503)) from error
+    if not isinstance(found, Terms):
+        raise NotPerformed(found)
+    if differs:
+        raise NotPerformed
 
 
 def as_response(result: HttpResponseBase | Mapping[str, Any] | None) -> HttpResponseBase:

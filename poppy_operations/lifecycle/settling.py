@@ -17,7 +17,7 @@ from poppy_operations.lifecycle.performing import (
     performed_changes,
     store_performance,
 )
-from poppy_operations.models import Operation, Performance, Settlement
+from poppy_operations.models import Approval, Operation, Performance, Settlement
 from poppy_operations.signals import operation_settled, tell
 
 
@@ -73,37 +73,42 @@ def settle(
         settled_at=now,
     )
 
-    def not_performed() -> int:
-        barred = 1 if how == Performance.How.RECONCILED else 0
-        settled = _examined(operation, now).update(
-            barred_keys=F("barred_keys") + barred, **open_changes()
-        )
-        if settled:
-            void_among(operation, void, by=by, because=because, now=now)
-        elif barred:
-            _remember_barred_key(operation)
-        return settled
-
-    def performed(answer: StoredAnswer) -> int:
-        keeps_slot = operation.interface == Operation.Interface.REVIEW
-        settled = _examined(operation, now).update(**performed_changes(keeps_slot=keeps_slot))
-        if settled:
-            store_performance(
-                operation, approval, answer, attempt=operation.attempt, now=now, how=how
-            )
-        return settled
-
     def write() -> bool:
-        settled = not_performed() if answer is None else performed(answer)
+        if answer is None:
+            settled = _not_performed(settlement, void, is_barred=how == Performance.How.RECONCILED)
+        else:
+            settled = _performed(settlement, approval, answer, how)
         if settled:
             settlement.save(using=using(), force_insert=True)
-        return bool(settled)
+        return settled
 
     settled = durably(write)
     if settled:
         operation.state = Operation.State.OPEN if answer is None else Operation.State.PERFORMED
         tell(operation_settled, operation=operation, settlement=settlement)
     return settled
+
+
+def _not_performed(settlement: Settlement, void: Collection[UUID], *, is_barred: bool) -> bool:
+    operation, now = settlement.operation, settlement.settled_at
+    barred = F("barred_keys") + (1 if is_barred else 0)
+    settled = _examined(operation, now).update(barred_keys=barred, **open_changes())
+    if settled:
+        by, because = settlement.settled_by, settlement.because
+        void_among(operation, void, by=by, because=because, now=now)
+    elif is_barred:
+        _remember_barred_key(operation)
+    return bool(settled)
+
+
+def _performed(settlement: Settlement, approval: Approval, answer: StoredAnswer, how: str) -> bool:
+    operation, now = settlement.operation, settlement.settled_at
+    keeps_slot = operation.interface == Operation.Interface.REVIEW
+    settled = _examined(operation, now).update(**performed_changes(keeps_slot=keeps_slot))
+    if settled:
+        attempt = settlement.attempt
+        store_performance(operation, approval, answer, attempt=attempt, now=now, how=how)
+    return bool(settled)
 
 
 def _examined(operation: Operation, now: datetime) -> QuerySet[Operation]:
