@@ -51,10 +51,11 @@ def gated_handler(callback: Callable[..., Any], method: str | None) -> bool:
     A handler says so itself, by a frozenset of methods in ``poppy_gate``; it may be a function, a
     method of a class or of a viewset, or the function under ``@api_view``.
     """
-    return any(method in getattr(handler, GATE, ()) for handler in _handlers(callback, method))
+    return any(method in getattr(handler, GATE, ()) for handler in handlers(callback, method))
 
 
-def _handlers(callback: Callable[..., Any], method: str | None) -> Iterable[object]:
+def handlers(callback: Callable[..., Any], method: str | None) -> Iterable[object]:
+    """Everything of a view that may answer a method, from the outside in."""
     yield callback
     view_class = getattr(callback, "cls", None) or getattr(callback, "view_class", None)
     if view_class is None or method is None:
