@@ -102,10 +102,21 @@ def like(function: Callable[..., Any], call: Callable[..., Any]) -> Callable[...
     return acall
 
 
-def running(request: HttpRequest) -> CurrentOperation | None:
-    """The operation whose action is being run by this very request, if one is."""
-    operation: CurrentOperation | None = getattr(request, RUNNING, None)
-    return operation
+def is_within(action: DeclaredAction, request: HttpRequest) -> bool:
+    """Whether this very request is running the action already: one handler has called another.
+
+    Raises ``RuntimeError`` where it is running another action, whose approval does not cover this.
+    """
+    outer: CurrentOperation | None = getattr(request, RUNNING, None)
+    if outer is None or outer.action == action.name:
+        return outer is not None
+    if outer.operation_id is not None:
+        message = (
+            f"{action.name} was called inside {outer.action}, whose approval does not cover it. "
+            "One request performs one action: put both into the terms of one."
+        )
+        raise RuntimeError(message)
+    return False
 
 
 def running_view(
@@ -129,7 +140,7 @@ def running_view(
 
 @contextmanager
 def _run_for(request: Any, operation: CurrentOperation) -> Iterator[None]:
-    outer = running(request)
+    outer = getattr(request, RUNNING, None)
     request.operation = operation  # what views are promised
     setattr(request, RUNNING, operation)
     try:

@@ -23,10 +23,10 @@ from poppy_operations.doors.gated import (
 from poppy_operations.doors.plain import (
     SESSION_CHECK,
     holder,
+    is_within,
     like,
     own,
     plain_call,
-    running,
     running_view,
     site_call,
 )
@@ -54,7 +54,7 @@ def api_door(
 
     def call_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:
         request, before, rest = _split(args)
-        if request.method not in gated_methods or _is_within(action, request):
+        if request.method not in gated_methods or is_within(action, _django(request)):
             return None
         before = _holder(view, request, before)
         bound = partial(site_call, before=before, request=request, rest=rest, kwargs=kwargs)
@@ -102,23 +102,6 @@ def _holder(
     if before or not isinstance(request, Request):
         return holder(view, before)
     return (request.parser_context["view"],)
-
-
-def _is_within(action: DeclaredAction, request: Request | HttpRequest) -> bool:
-    """Whether the action is under way already: one gated handler has called another.
-
-    Raises ``RuntimeError`` where the other one's action is not what was approved.
-    """
-    outer = running(_django(request))
-    if outer is None:
-        return False
-    if outer.action != action.name and outer.operation_id is not None:
-        message = (
-            f"{action.name} was called inside {outer.action}, whose approval does not cover it. "
-            "One request performs one action: put both into the terms of one."
-        )
-        raise RuntimeError(message)
-    return outer.action == action.name
 
 
 def _call(

@@ -120,11 +120,10 @@ def _add(responses: dict[str, Any], answer: Answer, registry: ComponentRegistry)
     known = response["description"]
     response["description"] = f"{known}\n\n{answer.description}" if known else answer.description
     content = response.setdefault("content", {}).setdefault("application/json", {})
-    variants = list(_variants(content.get("schema")))
-    for schema in answer.schemas:
-        reference = _registered(schema, registry)
-        if reference not in variants:
-            variants.append(reference)
+    variants = [
+        *_variants(content.get("schema")),
+        *(_registered(schema, registry) for schema in answer.schemas),
+    ]
     content["schema"] = variants[0] if len(variants) == 1 else {"anyOf": variants}
     if answer.headers:
         response.setdefault("headers", {}).update(answer.headers)

@@ -20,7 +20,15 @@ from poppy_operations.doors.gated import (
     refuse_async,
     refuse_misuse,
 )
-from poppy_operations.doors.plain import like, plain_call, site_call, split
+from poppy_operations.doors.plain import (
+    holder,
+    is_within,
+    like,
+    plain_call,
+    running_view,
+    site_call,
+    split,
+)
 from poppy_operations.gate.answers import Answer
 from poppy_operations.gate.calls import Call
 from poppy_operations.gate.entrance import Entered, entrance
@@ -50,19 +58,15 @@ def view_door(
 
     def call_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:
         request, before, rest = split(args)
-        if request.method not in gated_methods:
+        if request.method not in gated_methods or is_within(action, request):
             return None
+        before = holder(view, before)
         bound = partial(site_call, before=before, request=request, rest=rest, kwargs=kwargs)
-
-        def body(operation: CurrentOperation) -> Any:
-            request.operation = operation  # type: ignore[attr-defined]  # what views are promised
-            return view(*args, **kwargs)
-
         return plain_call(
             action,
             request,
             terms=like(terms, partial(bound, terms)),
-            body=like(view, body),
+            body=running_view(view, request, partial(view, *args, **kwargs)),
             allowed=None if allowed is None else like(allowed, partial(bound, allowed)),
             ignore=ignore,
         )

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from asgiref.sync import sync_to_async
 from django.http import HttpRequest, HttpResponseBase, JsonResponse
 from django.shortcuts import get_object_or_404
 from rest_framework import serializers
@@ -113,6 +114,21 @@ def allowed(request: Any, **kwargs: str) -> HttpResponseBase | None:
 def replay(request: Any, operation: CurrentOperation) -> HttpResponseBase:
     """Give an answer again that could not be stored."""
     return api.replay(request, operation)
+
+
+async def aorder_terms(request: Any, **kwargs: str) -> Terms | HttpResponseBase:
+    """Async terms."""
+    return await sync_to_async(order_terms)(request, **kwargs)
+
+
+async def aallowed(request: Any, **kwargs: str) -> HttpResponseBase | None:
+    """An async right."""
+    return await sync_to_async(allowed)(request, **kwargs)
+
+
+async def areplay(request: Any, operation: CurrentOperation) -> HttpResponseBase:
+    """An async replay."""
+    return JsonResponse({"sku": operation.terms["sku"], "again": True})
 
 
 def take(

@@ -180,6 +180,18 @@ async def aplain(request: HttpRequest) -> HttpResponseBase:
     return await sync_to_async(orders.take)(operation_of(request), orders.created_plainly)
 
 
+@personal_agents()
+@orders.order.api(
+    terms=orders.aorder_terms,
+    allowed=orders.aallowed,
+    replay=orders.areplay,
+    methods=["GET", "post"],
+)
+async def all_async(request: HttpRequest) -> HttpResponseBase:
+    """The same, with async functions beside it, and for other methods."""
+    return await sync_to_async(orders.take)(operation_of(request), orders.created_plainly)
+
+
 @csrf_exempt
 @gated
 def bare(request: HttpRequest) -> HttpResponseBase:
@@ -253,6 +265,7 @@ urlpatterns = [
     path("generic/", Generic.as_view()),
     path("plain/", plain),
     path("aplain/", aplain),
+    path("all-async/", all_async),
     path("bare/", bare),
     path("one-order/", OneOrder.as_view()),
     path("transfer/", Transfer.as_view()),

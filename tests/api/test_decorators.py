@@ -143,3 +143,8 @@ def test_decorators_stack_in_every_order_that_is_not_refused(
 def test_a_gated_view_that_gets_no_request_says_so() -> None:
     with pytest.raises(TypeError, match="called with a request"):
         site.gated(_view)("no request")
+
+
+def test_methods_are_a_list() -> None:
+    with pytest.raises(TypeError, match="a list of HTTP methods"):
+        orders.order.api(terms=orders.order_terms, methods="POST")(_view)

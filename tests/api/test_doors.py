@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 from django.db import connection
-from django.http import StreamingHttpResponse
+from django.http import HttpResponse, StreamingHttpResponse
 from django.test import Client
 
 from poppy_operations.models import Operation
@@ -29,6 +29,7 @@ DOORS = [
     ("POST", "/api/viewset/1/refund/"),
     ("POST", "/api/plain/"),
     ("POST", "/api/aplain/"),
+    ("POST", "/api/all-async/"),
     ("POST", "/api/bare/"),
     ("POST", "/api/transfer/"),
 ]
@@ -61,7 +62,7 @@ def test_an_approved_request_is_performed_once_and_answered_as_without_approval(
 def test_ordinary_callers_notice_nothing(
     method: str, path: str, shop: ApiBehaviour, client: Client, effects: Effects
 ) -> None:
-    if path == "/api/aplain/" and connection.settings_dict["ATOMIC_REQUESTS"]:
+    if path in {"/api/aplain/", "/api/all-async/"} and connection.settings_dict["ATOMIC_REQUESTS"]:
         pytest.skip("Django itself refuses async views under ATOMIC_REQUESTS")
     response = client.generic(method, path, '{"sku": "jacket"}', "application/json")
 
@@ -127,3 +128,29 @@ def test_a_view_that_answers_nothing_fails_inside_its_run(
     response = agents_api.approve(operation, path="/api/transfer/")
     assert (response.status_code, response.json()["status"]) == (503, "performing")
     assert effects() == ["api.transfer 1 jacket"]
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_an_async_view_may_have_async_functions_beside_it(
+    method: str, agents_api: ApiClient, shop: ApiBehaviour, effects: Effects
+) -> None:
+    shop.answer = lambda operation: StreamingHttpResponse([b"once"])
+    request = {"method": method, "path": "/api/all-async/"}
+    operation = agents_api.ask(**request)
+    assert agents_api.approve(operation, **request).status_code == 200
+    assert agents_api.approve(operation, **request).json() == {"sku": "jacket", "again": True}
+    assert len(effects()) == 1
+
+    shop.allowed = lambda request: HttpResponse("not yours", status=404)
+    assert agents_api.approve(operation, **request).status_code == 404
+
+
+def test_methods_that_are_not_named_are_not_behind_the_gate(
+    agents_api: ApiClient, effects: Effects, transactions: bool
+) -> None:
+    request = {"method": "PUT", "path": "/api/all-async/"}
+    if transactions:
+        pytest.skip("Django itself refuses async views under ATOMIC_REQUESTS")
+    with pytest.raises(RuntimeError, match="in a view that an action's door decorates"):
+        agents_api.send(**request)
+    assert effects() == []
