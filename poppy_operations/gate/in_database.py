@@ -27,7 +27,7 @@ from poppy_operations.gate.attempt import (
     Run,
     answer_of,
     begun,
-    of_the_other,
+    elsewhere,
     rendered,
     without_effect,
 )
@@ -150,15 +150,18 @@ def _after_failed_finish(
     raised. The release waits for a commit that is still in flight.
     """
     _roll_back(stack, raised)
-    if isinstance(raised, _TakenOver):
+    is_taken_over = isinstance(raised, _TakenOver)
+    if is_taken_over:
         run.log(logging.WARNING, "An attempt outlived its lease and was taken over.")
-        return of_the_other(run)
-    released = run.release()
+    released = False if is_taken_over else run.release()
     if released is None or (released and isinstance(raised, OperationalError | InterfaceError)):
         raise Busy(str(raised)) from raised
     if released:
         return None
-    other = of_the_other(run)
+    other = elsewhere(run.read_again())
+    if other is None:
+        message = "An attempt was taken over by one that did nothing."
+        raise Busy(message) from raised
     if isinstance(other, Replay) and other.performance.attempt == run.attempt:
         run.log(logging.ERROR, "Performed, but a hook failed after the commit.", raised)
         performing.tell_performed(run.operation)

@@ -232,7 +232,7 @@ def _still_on_website(visit: Visit, revision: Revision, outcome: StillPerforming
     """What a browser gets while nobody may say that its action failed: a further reference."""
     owner = visit.caller.owner
     rows = [] if owner is None else live_revisions(owner, visit.call.now)
-    in_use = [row for row in rows if row.pk == revision.pk]
+    in_use = [row for row in rows if row.pk == revision.pk and is_in_use(row)]
     return ask_under_way(visit.call, visit.caller, in_use[0], rows) if in_use else outcome
 
 

@@ -14,6 +14,7 @@ from poppy_operations.gate import in_database
 from poppy_operations.gate.answers import Replay, SiteAnswer, StillPerforming
 from poppy_operations.gate.attempt import OtherTerms
 from poppy_operations.lifecycle import performing
+from poppy_operations.lifecycle.durable import Busy
 from poppy_operations.models import Performance
 from poppy_operations.signals import operation_performed
 from tests.gate.runs import DONE, OTHER_TERMS, TERMS, Attempt, effects_left
@@ -207,7 +208,7 @@ def test_outside_an_attempt_without_effect_gets_the_answer_of_the_other_one(
 
 
 @pytest.mark.requirement("OPS-7-01")
-@pytest.mark.parametrize("then", [performs, begins, does_nothing])
+@pytest.mark.parametrize("then", [performs, begins])
 def test_a_late_finish_in_the_database_is_rolled_back_and_answers_for_the_other_one(
     mode: str, monkeypatch: Any, caplog: Any, then: Any
 ) -> None:
@@ -235,6 +236,23 @@ def test_a_late_finish_in_the_database_is_rolled_back_and_answers_for_the_other_
     assert "outlived its lease and was taken over" in caplog.text
     assert isinstance(outcome, Replay if then is performs else StillPerforming)
     assert len(told.calls) == effects_left() == (1 if then is performs else 0)
+
+
+def test_a_late_finish_after_a_take_over_that_did_nothing_is_busy_and_the_approval_stays(
+    mode: str, monkeypatch: Any
+) -> None:
+    attempt = Attempt("database", mode)
+    monkeypatch.setattr(performing, "finish", lambda *args, **options: False)
+    undo = in_database._roll_back
+
+    def rolled_back(stack: Any, reason: BaseException) -> None:
+        undo(stack, reason)
+        performing.free(read(attempt.run.operation), LONG_AFTER)
+
+    monkeypatch.setattr(in_database, "_roll_back", rolled_back)
+    with pytest.raises(Busy):
+        attempt.go()
+    assert (attempt.state, effects_left()) == ("open", 0)
 
 
 def test_an_operation_that_cannot_be_read_again_is_answered_as_performing(
