@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import json
 import logging
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.contrib import admin, messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
+from django.urls import URLPattern, path
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
-from poppy_operations.admin.reading import ReadOnlyAdmin, refuse_agents_browser
+from poppy_operations import maintenance
+from poppy_operations.admin.reading import ReadOnlyAdmin, name_of, refuse_agents_browser
 from poppy_operations.browser.state import browser_of
 from poppy_operations.models import Agent
-from poppy_operations.sessions.agents import revoke_agent
 
 logger = logging.getLogger("poppy_operations")
 
@@ -27,6 +29,7 @@ class AgentAdmin(ReadOnlyAdmin):
     """Agents are added by ``manage.py poppy_agents``, where their keys are checked."""
 
     actions = ("revoke",)
+    change_form_template = "admin/poppy_operations/agent/change_form.html"
     list_display = ("client_id", "name", "status", "revoked_at", "keys_failing_since", "created_at")
     list_filter = ("status",)
     ordering = ("client_id",)
@@ -71,9 +74,7 @@ class AgentAdmin(ReadOnlyAdmin):
         if agents and request.POST.get("confirmed") != "yes":
             return self._confirmation(request, agents)
         for agent in agents:
-            revoke_agent(agent.client_id)
-            self.log_change(request, agent, "Revoked.")
-            logger.warning("%s was revoked in the admin by %s.", agent.client_id, request.user.pk)
+            self._revoke(request, agent)
         message = ngettext(
             "%(count)d Personal Agent was revoked.",
             "%(count)d Personal Agents were revoked.",
@@ -81,6 +82,40 @@ class AgentAdmin(ReadOnlyAdmin):
         ) % {"count": len(agents)}
         self.message_user(request, message, messages.SUCCESS if agents else messages.WARNING)
         return None
+
+    def _revoke(self, request: HttpRequest, agent: Agent) -> None:
+        maintenance.revoke(agent.client_id)
+        self.log_change(request, agent, "Revoked.")
+        extra = {"client_id": agent.client_id, "revoked_by": name_of(request.user)}
+        logger.warning("A Personal Agent was revoked in the admin.", extra=extra)
+
+    def get_urls(self) -> list[URLPattern]:
+        """Add the page on which one agent is revoked."""
+        page = path(
+            "<path:object_id>/revoke/",
+            self.deciding(self.revoke_view),
+            name="poppy_operations_agent_revoke",
+        )
+        return [page, *super().get_urls()]
+
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
+    ) -> HttpResponse:
+        """Show the agent, and whether it can be revoked."""
+        is_allowed = context["original"].status == Agent.Status.ALLOWED
+        context["can_revoke"] = is_allowed and self.has_revoke_permission(request)
+        return super().render_change_form(request, context, *args, **kwargs)
+
+    def revoke_view(self, request: HttpRequest, agent: Agent) -> HttpResponse:
+        """Revoke one agent, once the operator has confirmed it."""
+        if not self.has_revoke_permission(request):
+            raise PermissionDenied
+        if agent.status != Agent.Status.ALLOWED:
+            return self.decided(request, agent, _("It was revoked before."), messages.WARNING)
+        if request.method != "POST":
+            return self._confirmation(request, [agent])
+        self._revoke(request, agent)
+        return self.decided(request, agent, _("The agent is revoked."), messages.SUCCESS)
 
     def _confirmation(self, request: HttpRequest, agents: list[Agent]) -> HttpResponse:
         context = {

@@ -2,28 +2,43 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any, ClassVar
 
-from django.contrib import admin
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
+from poppy_operations.admin.deciding import BecauseForm, unused_approvals
+from poppy_operations.admin.filters import ChoiceFilter
 from poppy_operations.admin.history import moment
-from poppy_operations.admin.operations import ChoiceFilter
-from poppy_operations.admin.reading import ReadOnlyAdmin, pretty, using
+from poppy_operations.admin.reading import BUSY, ReadOnlyAdmin, name_of, pretty, using
+from poppy_operations.browser.state import browser_of
+from poppy_operations.lifecycle.approving import void
+from poppy_operations.lifecycle.durable import Busy
 from poppy_operations.models import (
     Agent,
     Approval,
     Decline,
     Join,
+    Operation,
     Performance,
     Revision,
     Settlement,
 )
 
+logger = logging.getLogger("poppy_operations")
+
 STATED = _("Stated by the Personal Agent")
+USED = _(
+    "Nothing was changed. The approval is used, or in use, or cannot be used any more: it is too "
+    "late to void it."
+)
 UNVERIFIED = _("The Company cannot verify this; it proves nothing about the User.")
 
 
@@ -88,6 +103,7 @@ class RevisionAdmin(ReadOnlyAdmin):
 class ApprovalAdmin(ReadOnlyAdmin):
     """An agent's statement, or a person's decision in review."""
 
+    change_form_template = "admin/poppy_operations/approval/change_form.html"
     # Its own key is random; the newest operations stand first.
     ordering = ("-operation_id",)
     list_display = ("operation", "revision", "approver", "reference", "received_at", "voided_at")
@@ -109,6 +125,68 @@ class ApprovalAdmin(ReadOnlyAdmin):
     def stated_at(self, approval: Approval) -> str | None:
         """Show the time that the agent stated, whatever it is."""
         return moment(approval.approved_at)
+
+    def get_urls(self) -> list[URLPattern]:
+        """Add the page on which an unused approval is voided."""
+        page = path(
+            "<path:object_id>/void/",
+            self.deciding(self.void_view),
+            name="poppy_operations_approval_void",
+        )
+        return [page, *super().get_urls()]
+
+    def has_void_permission(self, request: HttpRequest) -> bool:
+        """Whether the request may void: who was given that right, and no agent's browser."""
+        is_allowed = request.user.has_perm("poppy_operations.void_approval")
+        return is_allowed and not browser_of(request).marked
+
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
+    ) -> HttpResponse:
+        """Show the approval, and whether it can be voided."""
+        may_void = self.has_void_permission(request)
+        context["can_void"] = may_void and is_unused(context["original"])
+        return super().render_change_form(request, context, *args, **kwargs)
+
+    def void_view(self, request: HttpRequest, approval: Approval) -> HttpResponse:
+        """Ask why, and void an approval that was not used."""
+        if not self.has_void_permission(request):
+            raise PermissionDenied
+        if not is_unused(approval):
+            return self.decided(request, approval, USED, messages.WARNING)
+        form = BecauseForm(request.POST or None)
+        if not form.is_valid():
+            return self.decision(
+                request,
+                approval,
+                "approval/void.html",
+                title=_("Void an unused approval"),
+                form=form,
+                terms=pretty(approval.revision.terms),
+            )
+        by, because = name_of(request.user), form.cleaned_data["because"]
+        try:
+            voided = void(approval, by=by, because=because, now=timezone.now())
+        except Busy:
+            return self.decided(request, approval, BUSY, messages.ERROR)
+        if not voided:
+            return self.decided(request, approval, USED, messages.ERROR)
+        self.log_change(request, approval, "Voided.")
+        logger.warning(
+            "An approval was voided in the admin.",
+            extra={"operation_id": approval.operation.operation_id, "voided_by": by},
+        )
+        sees_it = request.user.has_perm("poppy_operations.view_operation")
+        page = approval.operation if sees_it else approval
+        return self.decided(request, page, _("The approval is void."), messages.SUCCESS)
+
+
+def is_unused(approval: Approval) -> bool:
+    """Whether the approval can still be used, and nobody has begun."""
+    operation = approval.operation
+    if operation.state != Operation.State.OPEN:
+        return False
+    return approval in unused_approvals(operation, timezone.now())
 
 
 @admin.register(Decline)

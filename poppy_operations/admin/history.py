@@ -1,16 +1,17 @@
-"""The history of an operation: returned, approved or declined, performed, in order of time."""
+"""The history of an operation: asked, revised, approved, declined, performed, in order of time."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Model, QuerySet
+from django.db.models import Model, Q, QuerySet
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from poppy_operations.admin.differences import Difference, differences, differing_names
 from poppy_operations.admin.reading import pretty, using
 from poppy_operations.models import (
     Approval,
@@ -24,18 +25,26 @@ from poppy_operations.protocol.times import rfc3339
 
 # Of each kind; the newest. An agent can have terms revised for as long as it likes.
 MOST = 100
+Facts = tuple[tuple[str | Promise, object], ...]
 
 
 @dataclass(frozen=True)
 class Event:
-    """One line of a history. ``stated`` is the agent's word, which nothing here can verify."""
+    """One line of a history. ``stated`` is the agent's word, which nothing here can verify.
+
+    ``tone`` is how the line looks: ``plain``, ``good``, ``bad`` or ``loud``. ``changes`` tells
+    what became of the terms since the revision before, ``None`` where there is none to compare.
+    """
 
     at: datetime
     what: str | Promise
     row: Model
-    facts: tuple[tuple[str | Promise, object], ...] = ()
-    stated: tuple[tuple[str | Promise, object], ...] = ()
+    facts: Facts = ()
+    stated: Facts = ()
+    tone: str = "plain"
     terms: str | None = None
+    changes: Sequence[Difference] | None = None
+    fields: Sequence[str] = ()
 
     @property
     def url_name(self) -> str:
@@ -51,6 +60,11 @@ class History:
     hidden: list[str | Promise]
     is_cut: bool
 
+    @property
+    def is_loud(self) -> bool:
+        """Whether something happened that an operator has to see."""
+        return any(event.tone == "loud" for event in self.events)
+
 
 def history_of(operation: Operation, user: Any) -> History:
     """Give the history as far as the user may view its rows. One query for each kind."""
@@ -63,8 +77,13 @@ def history_of(operation: Operation, user: Any) -> History:
             continue
         rows = list(kind.rows.using(using()).filter(operation=operation)[: MOST + 1])
         is_cut = is_cut or len(rows) > MOST
-        for row in reversed(rows[:MOST]):
-            events.extend(kind.events(row))
+        rows.reverse()
+        # The one before the oldest that is shown is there to compare with.
+        before = rows.pop(0) if len(rows) > MOST else None
+        for row in rows:
+            events.extend(kind.events(row, before))
+            before = row
+    events.extend(_attempt(operation))
     # Events of the same moment stay in the order of their kinds, and of their rows.
     events.sort(key=lambda event: event.at)
     return History(events, hidden, is_cut)
@@ -82,30 +101,40 @@ def moment(seconds: int | None) -> str | None:
 
 @dataclass(frozen=True)
 class Kind:
-    """How the rows of a model, newest first, become events."""
+    """How the rows of a model, newest first, become events, each with the row before it."""
 
     name: str
     plural: str | Promise
     rows: QuerySet[Any]
-    events: Callable[[Any], Iterable[Event]]
+    events: Callable[[Any, Any], Iterable[Event]]
 
 
-def _revision(row: Revision) -> Iterator[Event]:
+def _revision(row: Revision, before: Revision | None) -> Iterator[Event]:
     facts = (
         (_("revision"), row.revision),
         (_("summary"), row.summary),
         (_("can be approved until"), row.expires_at),
-        (_("looked up at"), row.looked_up_at),
     )
-    what = _("Terms returned, number %(number)d") % {"number": row.number}
-    yield Event(row.returned_at, what, row, facts, terms=pretty(row.terms))
+    is_first = row.number == 1
+    what = _("Asked: terms %(number)d") if is_first else _("Asked again: terms %(number)d")
+    yield Event(
+        row.returned_at,
+        what % {"number": row.number},
+        row,
+        facts,
+        terms=pretty(row.terms),
+        changes=None if before is None else differences(before.terms, row.terms),
+        fields=() if before is None else differing_names(before.content_fields, row.content_fields),
+    )
+    number = {"number": row.number}
+    if row.looked_up_at not in {None, row.returned_at}:
+        yield Event(row.looked_up_at, _("Terms %(number)d looked up by the agent") % number, row)
     if row.retired_at is not None:
-        yield Event(
-            row.retired_at, _("Terms retired, number %(number)d") % {"number": row.number}, row
-        )
+        yield Event(row.retired_at, _("Terms %(number)d retired") % number, row)
 
 
-def _approval(row: Approval) -> Iterator[Event]:
+def _approval(row: Approval, _before: Approval | None) -> Iterator[Event]:
+    number = {"number": row.revision.number}
     facts = (
         (_("revision"), row.revision.revision),
         (_("Session ID"), row.sid),
@@ -117,13 +146,15 @@ def _approval(row: Approval) -> Iterator[Event]:
         (_("input type"), row.input_type),
         (_("agent's reference"), row.reference),
     )
-    yield Event(row.received_at, _("Approval received"), row, facts, stated)
+    what = _("Approval of terms %(number)d received") % number
+    yield Event(row.received_at, what, row, facts, stated, tone="good")
     if row.voided_at is not None:
         voided = ((_("by"), row.voided_by), (_("because"), row.voided_because))
-        yield Event(row.voided_at, _("Approval voided"), row, voided)
+        what = _("Approval of terms %(number)d voided") % number
+        yield Event(row.voided_at, what, row, voided, tone="bad")
 
 
-def _decline(row: Decline) -> Iterator[Event]:
+def _decline(row: Decline, _before: Decline | None) -> Iterator[Event]:
     facts = (
         (_("revision"), row.revision.revision),
         (_("rule"), row.rule),
@@ -132,25 +163,47 @@ def _decline(row: Decline) -> Iterator[Event]:
         (_("Session ID"), row.sid),
     )
     stated = ((_("approved by"), row.approver),)
-    yield Event(row.declined_at, _("Approval declined by the Company"), row, facts, stated)
+    what = _("Approval of terms %(number)d declined by the Company") % {
+        "number": row.revision.number
+    }
+    yield Event(row.declined_at, what, row, facts, stated, tone="bad")
 
 
-def _performance(row: Performance) -> Iterator[Event]:
+def _repeats_get(row: Performance) -> str | Promise:
+    # The answer itself may hold secrets; whether there is one is asked of the database.
+    is_kept = getattr(row, "has_body", False)
+    return _("this answer again") if is_kept else _("what can be said without its body")
+
+
+def _performance(row: Performance, _before: Performance | None) -> Iterator[Event]:
+    is_late = row.how == Performance.How.LATE
     facts = (
         (_("revision"), row.revision.revision),
         (_("how"), row.get_how_display()),
         (_("HTTP status"), row.status),
+        (_("a repeat gets"), _repeats_get(row)),
     )
-    yield Event(row.finished_at, _("Performed"), row, facts)
+    what = _("Performed by an attempt that had been given up") if is_late else _("Performed")
+    yield Event(row.finished_at, what, row, facts, tone="loud" if is_late else "good")
 
 
-def _settlement(row: Settlement) -> Iterator[Event]:
+def _settlement(row: Settlement, _before: Settlement | None) -> Iterator[Event]:
     facts = (
         (_("outcome"), row.get_outcome_display()),
         (_("by"), row.settled_by),
         (_("because"), row.because),
     )
     yield Event(row.settled_at, _("Outcome settled"), row, facts)
+
+
+def _attempt(operation: Operation) -> Iterator[Event]:
+    """What is known of the attempt that is under way."""
+    if operation.state == Operation.State.PERFORMING and operation.started_at is not None:
+        facts = ((_("lease until"), operation.lease_until),)
+        yield Event(operation.started_at, _("Begun to perform"), operation, facts)
+        if operation.outcome_unknown_since is not None:
+            what = _("Nobody knows whether it took effect")
+            yield Event(operation.outcome_unknown_since, what, operation, tone="loud")
 
 
 KINDS = (
@@ -171,7 +224,10 @@ KINDS = (
     Kind(
         "performance",
         _("performances"),
-        Performance.objects.select_related("revision").order_by("-pk"),
+        Performance.objects.select_related("revision")
+        .defer("body", "headers")
+        .annotate(has_body=Q(body__isnull=False))
+        .order_by("-pk"),
         _performance,
     ),
     Kind("settlement", _("settlements"), Settlement.objects.order_by("-pk"), _settlement),

@@ -1,125 +1,46 @@
-"""Operations: where each one stands, and its history at a glance."""
+"""Operations: where each one stands, its history at a glance, and settling what nobody knows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from datetime import datetime
+import logging
 from typing import Any, ClassVar
 
-from django.contrib import admin
-from django.contrib.admin.options import IncorrectLookupParameters
-from django.db.models import Q, QuerySet
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.functional import Promise
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
+from poppy_operations import maintenance
+from poppy_operations.admin.deciding import SettleForm, unused_approvals
+from poppy_operations.admin.filters import (
+    STANDINGS,
+    ActionFilter,
+    AgentFilter,
+    HappeningFilter,
+    StandingFilter,
+    standing,
+)
 from poppy_operations.admin.history import history_of
-from poppy_operations.admin.reading import ReadOnlyAdmin, using
+from poppy_operations.admin.reading import BUSY, ReadOnlyAdmin, name_of, pretty
+from poppy_operations.browser.state import browser_of
 from poppy_operations.declarations import registry
-from poppy_operations.models import Agent, Operation
+from poppy_operations.lifecycle.durable import Busy
+from poppy_operations.lifecycle.settling import can_settle
+from poppy_operations.models import Operation
 
-PERFORMING = Operation.State.PERFORMING
-STANDINGS = {
-    "open": _("open"),
-    "performing": _("performing"),
-    "lapsed": _("performing, its lease over"),
-    "unknown": _("outcome unknown"),
-    "performed": _("performed"),
-}
+logger = logging.getLogger("poppy_operations")
 
-
-def standing(operation: Operation, now: datetime) -> str:
-    """Where an operation stands, by its state and what is known of its attempt."""
-    if operation.state != PERFORMING:
-        return operation.state
-    if operation.outcome_unknown_since is not None:
-        return "unknown"
-    lease_until = operation.lease_until
-    return "lapsed" if lease_until is not None and lease_until < now else "performing"
-
-
-def in_standing(name: str, now: datetime) -> Q:
-    """Find the operations of a standing, beginning with the state, which has an index."""
-    if name in {"open", "performed"}:
-        return Q(state=name)
-    if name == "unknown":
-        return Q(state=PERFORMING, outcome_unknown_since__isnull=False)
-    attempts = Q(state=PERFORMING, outcome_unknown_since=None)
-    is_over = Q(lease_until__isnull=False, lease_until__lt=now)
-    return attempts & (is_over if name == "lapsed" else ~is_over)
-
-
-class ChoiceFilter(admin.SimpleListFilter):
-    """A filter that knows its values beforehand, so that no table is read for them."""
-
-    def chosen(self) -> str | None:
-        """Give the chosen value. Raises ``IncorrectLookupParameters`` for any other."""
-        value = self.value()
-        if value is not None and value not in dict(self.lookup_choices):
-            raise IncorrectLookupParameters
-        return value
-
-
-class StandingFilter(ChoiceFilter):
-    """What needs somebody's attention, and what does not."""
-
-    title = _("standing")
-    parameter_name = "standing"
-
-    def lookups(
-        self, request: HttpRequest, model_admin: admin.ModelAdmin[Any]
-    ) -> Iterable[tuple[str, Any]]:
-        """Name the standings."""
-        return STANDINGS.items()
-
-    def queryset(
-        self, request: HttpRequest, queryset: QuerySet[Operation]
-    ) -> QuerySet[Operation] | None:
-        """Find the operations of the chosen standing."""
-        name = self.chosen()
-        return None if name is None else queryset.filter(in_standing(name, timezone.now()))
-
-
-class ActionFilter(ChoiceFilter):
-    """The actions that the site declares."""
-
-    title = _("action")
-    parameter_name = "of_action"
-
-    def lookups(
-        self, request: HttpRequest, model_admin: admin.ModelAdmin[Any]
-    ) -> Iterable[tuple[str, str]]:
-        """Name the actions."""
-        return [(name, name) for name in sorted(action.name for action in registry)]
-
-    def queryset(
-        self, request: HttpRequest, queryset: QuerySet[Operation]
-    ) -> QuerySet[Operation] | None:
-        """Find the operations of the chosen action."""
-        name = self.chosen()
-        return None if name is None else queryset.filter(action=name)
-
-
-class AgentFilter(ChoiceFilter):
-    """The Personal Agents on the allow-list, revoked ones included."""
-
-    title = _("Personal Agent")
-    parameter_name = "agent"
-
-    def lookups(
-        self, request: HttpRequest, model_admin: admin.ModelAdmin[Any]
-    ) -> Iterable[tuple[str, str]]:
-        """Name the agents. One query; there are few."""
-        agents = Agent.objects.using(using()).only("client_id", "name").order_by("client_id")
-        return [(agent.client_id, str(agent)) for agent in agents]
-
-    def queryset(
-        self, request: HttpRequest, queryset: QuerySet[Operation]
-    ) -> QuerySet[Operation] | None:
-        """Find the operations that the chosen agent was given."""
-        client_id = self.chosen()
-        return None if client_id is None else queryset.filter(client_id=client_id)
+TWO_LINES = '{}<div class="poppy-quiet">{}</div>'
+TOO_LATE = _(
+    "Nothing was changed. The attempt that you looked at is not in question any more: see below "
+    "what became of it."
+)
 
 
 @admin.register(Operation)
@@ -129,26 +50,23 @@ class OperationAdmin(ReadOnlyAdmin):
     operation_path = "pk"
     change_form_template = "admin/poppy_operations/operation/change_form.html"
     list_display = (
-        "operation_id",
-        "action",
-        "interface",
-        "client_id",
-        "owning_account",
-        "standing",
-        "revision_count",
+        "what",
+        "where_it_stands",
+        "whose",
         "created_at",
     )
     list_filter = (
         StandingFilter,
-        "interface",
+        HappeningFilter,
         ActionFilter,
         AgentFilter,
+        "interface",
         ("created_at", admin.DateFieldListFilter),
     )
     search_fields = ("operation_id", "client_id", "account")
     search_help_text = _("A whole operation ID, revision, agent's reference, client ID or account.")
     fieldsets: ClassVar = [
-        (None, {"fields": ["operation_id", "action", "standing", "created_at", "revision_count"]}),
+        (None, {"fields": ["operation_id", "action", "created_at", "revision_count"]}),
         (
             _("Whose it is"),
             {"fields": ["interface", "client_id", "user_id", "owning_account", "conversation"]},
@@ -172,19 +90,126 @@ class OperationAdmin(ReadOnlyAdmin):
         by_owner = Q(client_id=term) | Q(account=term)
         return super().matching(term) | by_owner
 
+    @admin.display(description=_("operation"))
+    def what(self, operation: Operation) -> SafeString:
+        """Name the action, and the one operation."""
+        return format_html(TWO_LINES, operation.action, operation.operation_id)
+
+    @admin.display(description=_("account, agent and interface"))
+    def whose(self, operation: Operation) -> SafeString:
+        """Name the account, and the agent that asked for it."""
+        agent = (operation.client_id or "–").removeprefix("https://")
+        interface = operation.get_interface_display()
+        return format_html(TWO_LINES, self.owning_account(operation), f"{agent}, {interface}")
+
     @admin.display(description=_("account"))
     def owning_account(self, operation: Operation) -> str | Promise:
         """Name the account, or say that the Session was signed out."""
         return _("signed out") if operation.account is None else operation.account
 
     @admin.display(description=_("standing"))
-    def standing(self, operation: Operation) -> str | Promise:
+    def where_it_stands(self, operation: Operation) -> SafeString:
         """Say where the operation stands now."""
-        return STANDINGS[standing(operation, timezone.now())]
+        name = standing(operation, timezone.now())
+        label = STANDINGS[name]
+        return format_html('<span class="poppy-standing poppy-{}">{}</span>', name, label)
+
+    def get_urls(self) -> list[URLPattern]:
+        """Add the page on which an outcome is settled."""
+        settle = path(
+            "<path:object_id>/settle/",
+            self.deciding(self.settle_view),
+            name="poppy_operations_operation_settle",
+        )
+        return [settle, *super().get_urls()]
 
     def render_change_form(
         self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
     ) -> HttpResponse:
-        """Show the operation with its history."""
-        context["history"] = history_of(context["original"], request.user)
+        """Show the operation with its history, and what can be decided about it."""
+        operation: Operation = context["original"]
+        now = timezone.now()
+        name = standing(operation, now)
+        context |= {
+            "title": operation.operation_id,
+            "subtitle": None,
+            "history": history_of(operation, request.user),
+            "standing": name,
+            "standing_label": STANDINGS[name],
+            "needs_settling": can_settle(operation, now),
+            "may_settle": self.has_settle_permission(request),
+            "has_hook": _has_hook(operation),
+            "unused": self._voidable(request, operation),
+        }
         return super().render_change_form(request, context, *args, **kwargs)
+
+    def has_settle_permission(self, request: HttpRequest) -> bool:
+        """Whether the request may settle: who was given that right, and no agent's browser."""
+        is_allowed = request.user.has_perm("poppy_operations.settle_operation")
+        return is_allowed and not browser_of(request).marked
+
+    def _voidable(self, request: HttpRequest, operation: Operation) -> set[Any]:
+        is_allowed = request.user.has_perm("poppy_operations.void_approval")
+        if operation.state != Operation.State.OPEN or not is_allowed or browser_of(request).marked:
+            return set()
+        return {approval.pk for approval in unused_approvals(operation, timezone.now())}
+
+    def settle_view(self, request: HttpRequest, operation: Operation) -> HttpResponse:
+        """Ask what became of an attempt, and settle it."""
+        if not self.has_settle_permission(request):
+            raise PermissionDenied
+        now = timezone.now()
+        if not can_settle(operation, now):
+            return self.decided(request, operation, TOO_LATE, messages.WARNING)
+        may_void = request.user.has_perm("poppy_operations.void_approval")
+        approvals = unused_approvals(operation, now) if may_void else ()
+        form = SettleForm(
+            request.POST or None,
+            operation=operation,
+            approvals=approvals,
+            initial={"attempt": operation.attempt},
+        )
+        if form.is_valid():
+            return self._settle(request, operation, form)
+        approval = operation.approval
+        return self.decision(
+            request,
+            operation,
+            "operation/settle.html",
+            title=_("Settle what nobody knows"),
+            form=form,
+            revision=None if approval is None else approval.revision,
+            terms=None if approval is None else pretty(approval.revision.terms),
+            has_hook=_has_hook(operation),
+        )
+
+    def _settle(self, request: HttpRequest, operation: Operation, form: SettleForm) -> HttpResponse:
+        # The row was read by this request; the form says which attempt the person looked at.
+        if form.cleaned_data["attempt"] != operation.attempt:
+            return self.decided(request, operation, TOO_LATE, messages.ERROR)
+        performed, by = form.performed(), name_of(request.user)
+        try:
+            settled = maintenance.settle_by_hand(
+                operation,
+                performed,
+                by=by,
+                because=form.cleaned_data["because"],
+                void=form.to_void(),
+            )
+        except Busy:
+            return self.decided(request, operation, BUSY, messages.ERROR)
+        if not settled:
+            return self.decided(request, operation, TOO_LATE, messages.ERROR)
+        outcome = _("performed") if performed is not None else _("not performed")
+        self.log_change(request, operation, f"Settled as {outcome}.")
+        logger.warning(
+            "An unknown outcome was settled in the admin.",
+            extra={"operation_id": operation.operation_id, "settled_by": by},
+        )
+        message = _("Settled as %(outcome)s.") % {"outcome": outcome}
+        return self.decided(request, operation, message, messages.SUCCESS)
+
+
+def _has_hook(operation: Operation) -> bool:
+    action = registry.get(operation.action)
+    return action is not None and action.reconcile_hook is not None

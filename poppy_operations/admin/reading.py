@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.contrib import admin
-from django.contrib.admin.utils import flatten_fieldsets
+from django.contrib.admin.utils import flatten_fieldsets, quote, unquote
 from django.core.exceptions import FieldDoesNotExist, PermissionDenied
 from django.db import router
 from django.db.models import Model, Q, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.db.transaction import non_atomic_requests
+from django.http import (
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBase,
+    HttpResponseRedirect,
+)
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.functional import Promise
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from poppy_operations.browser.state import browser_of
-from poppy_operations.models import Approval, Operation, Revision
+from poppy_operations.models import ID_LENGTH, Approval, Operation, Revision
 
 if TYPE_CHECKING:
     # At run time the class takes no parameter.
@@ -26,6 +37,8 @@ else:
 
 # An agent chooses its references, and may give many approvals the same one.
 FOUND_AT_MOST = 1000
+
+BUSY = _("Nothing was changed: the database was in the way. Try again.")
 
 
 def using() -> str:
@@ -41,6 +54,11 @@ def refuse_agents_browser(request: HttpRequest) -> None:
     if browser_of(request).marked:
         message = "A browser that a Personal Agent uses decides nothing here."
         raise PermissionDenied(message)
+
+
+def name_of(user: Any) -> str:
+    """Name a person for the record: as people know them, and by the key that stays."""
+    return f"{user.get_username()} ({user.pk})"[-ID_LENGTH:]
 
 
 def operations_called(term: str) -> set[int]:
@@ -83,6 +101,9 @@ class ReadOnlyAdmin(ModelAdmin):
     # The path from a row to its operation.
     operation_path: ClassVar[str] = "operation"
 
+    class Media:
+        css: ClassVar = {"all": ["poppy_operations/admin.css"]}
+
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Nobody adds rows: they say what happened."""
         return False
@@ -123,6 +144,51 @@ class ReadOnlyAdmin(ModelAdmin):
             return super().lookup_allowed(lookup, value, request)
         shown = {"id", *flatten_fieldsets(self.get_fieldsets(request)), *self.list_display}
         return name in shown and super().lookup_allowed(lookup, value, request)
+
+    def deciding(
+        self, view: Callable[[HttpRequest, Any], HttpResponseBase]
+    ) -> Callable[..., HttpResponseBase]:
+        """Make a view of one row that decides something about it.
+
+        It is refused in an agent's browser, and runs outside the request's transaction, which
+        could undo what was decided.
+        """
+
+        def decide(request: HttpRequest, object_id: str) -> HttpResponseBase:
+            refuse_agents_browser(request)
+            row = self.get_object(request, unquote(object_id))
+            if row is None:
+                raise Http404
+            if not self.has_view_permission(request, row):
+                raise PermissionDenied
+            return view(request, row)
+
+        return non_atomic_requests(using())(self.admin_site.admin_view(decide))
+
+    def decision(
+        self, request: HttpRequest, row: Model, template: str, **context: object
+    ) -> HttpResponse:
+        """Show the page on which something is decided about a row."""
+        request.current_app = self.admin_site.name
+        shared = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "original": row,
+            "media": self.media,
+        }
+        return TemplateResponse(
+            request, f"admin/poppy_operations/{template}", {**shared, **context}
+        )
+
+    def decided(
+        self, request: HttpRequest, row: Model, message: str | Promise, level: int
+    ) -> HttpResponse:
+        """Go back to the row, and say what became of the decision."""
+        self.message_user(request, str(message), level)
+        page = f"admin:poppy_operations_{type(row).__name__.lower()}_change"
+        return HttpResponseRedirect(
+            reverse(page, args=(quote(row.pk),), current_app=self.admin_site.name)
+        )
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
