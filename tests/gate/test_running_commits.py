@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from django.db import (
     DatabaseError,
     IntegrityError,
+    InterfaceError,
     OperationalError,
     connection,
     connections,
     transaction,
 )
+from django.http import HttpResponse
 
 from poppy_operations.gate import in_database
 from poppy_operations.gate.answers import SiteAnswer, StillPerforming
@@ -357,3 +361,63 @@ def test_a_performed_operation_answers_a_second_attempt_of_old_knowledge(mode: s
     attempt.go()
     assert type(late.go()).__name__ == "Lost"
     assert effects_left() == 1
+
+
+def test_where_a_database_forgets_savepoints_there_is_one_around_body_and_finish(
+    mode: str, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(in_database, "connections", {"default": SimpleNamespace(vendor="mysql")})
+    depths: list[int] = []
+    attempt = Attempt("database", mode, happen=lambda: depths.append(len(connection.savepoint_ids)))
+    assert attempt.go() == SiteAnswer(DONE)
+    assert depths == [1]
+
+
+def test_a_site_with_other_databases_has_their_transactions_around_ours(
+    mode: str, monkeypatch: Any
+) -> None:
+    order: list[str] = []
+    atomic = transaction.atomic
+
+    @contextmanager
+    def noted(using: str | None = None, **options: Any) -> Iterator[None]:
+        if using != "other":
+            with atomic(using=using, **options):
+                yield
+            return
+        order.append("enter other")
+        try:
+            yield
+        except BaseException:
+            order.append("undo other")
+            raise
+        order.append("commit other")
+
+    monkeypatch.setattr(transaction, "atomic", noted)
+    monkeypatch.setattr(in_database, "switched_off_aliases", lambda request: ("default", "other"))
+    attempt = Attempt("database", mode, happen=lambda: transaction.on_commit(ours))
+
+    def ours() -> None:
+        order.append("commit ours")
+
+    assert attempt.go() == SiteAnswer(DONE)
+    # Ours is first to commit: that it was performed is known before anything.
+    assert order == ["enter other", "commit ours", "commit other"]
+
+    order.clear()
+    failed = Attempt("database", mode, ending=lambda: HttpResponse(status=409))
+    failed.go()
+    assert order == ["enter other", "undo other"]
+
+
+@pytest.mark.parametrize("error", [DatabaseError(), InterfaceError()])
+def test_a_rollback_that_fails_is_the_end_of_the_transaction_all_the_same(
+    error: Exception, caplog: Any
+) -> None:
+    def fail() -> None:
+        raise error
+
+    stack = ExitStack()
+    stack.callback(fail)
+    in_database._roll_back(stack, LookupError())
+    assert "ended with its connection" in caplog.text
