@@ -12,6 +12,7 @@ import time_machine
 from django.utils import timezone
 from rest_framework.response import Response
 
+from poppy_operations.maintenance import purge
 from poppy_operations.models import Operation, Revision
 from poppy_operations.sessions.agents import revoke_agent
 from poppy_operations.testing.agents import PersonalAgent, TokenIssuer
@@ -277,7 +278,6 @@ def test_amb_07_what_was_performed_is_answered_again_whatever_else_has_changed(
     assert effects() == ["api.order 1 jacket"]
 
 
-@pytest.mark.requirement("OPS-6-46")
 @pytest.mark.ambiguity("AMB-07")
 @pytest.mark.parametrize(
     ("method", "path"),
@@ -454,6 +454,23 @@ def test_the_replay_lasts_as_long_as_the_operation_is_remembered(
         again = agents_api.approve(operation)
 
     assert (again.status_code, again.content) == (201, first.content)
+    assert len(effects()) == 1
+
+
+@pytest.mark.requirement("OPS-7-07")
+def test_once_it_is_forgotten_a_retry_gets_a_new_revision_and_performs_nothing(
+    agents_api: ApiClient, effects: Effects
+) -> None:
+    start = timezone.now()
+    with time_machine.travel(start, tick=False) as clock:
+        operation = agents_api.ask()
+        agents_api.approve(operation)
+        clock.move_to(start + timedelta(days=400))
+        purge()
+        assert not Operation.objects.exists()
+        new = operation_in(agents_api.approve(operation))
+
+    assert new["revision"] != operation["revision"]
     assert len(effects()) == 1
 
 

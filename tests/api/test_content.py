@@ -64,7 +64,7 @@ def test_what_the_serializer_makes_equal_is_equal(
     assert len(effects()) == 1
 
 
-@pytest.mark.requirement("OPS-6-20", "OPS-6-50", "OPS-9-02", "OPS-6-37")
+@pytest.mark.requirement("OPS-6-20", "OPS-6-50", "OPS-9-02", "OPS-6-37", "OPS-6-46")
 @pytest.mark.parametrize("with_content", [True, False])
 @pytest.mark.parametrize(
     "change",

@@ -9,6 +9,7 @@ from django.db import connection
 from django.http import HttpResponse, StreamingHttpResponse
 from django.test import Client
 
+from poppy_operations.declarations import registry
 from poppy_operations.models import Operation
 from tests.api.agents import ORDER, ApiClient
 from tests.api.orders import ApiBehaviour
@@ -35,7 +36,7 @@ DOORS = [
 ]
 
 
-@pytest.mark.requirement("OPS-1-03", "OPS-4-01", "OPS-6-15", "OPS-6-51", "OPS-7-02", "OPS-1-08")
+@pytest.mark.requirement("OPS-1-03", "OPS-4-01", "OPS-6-15", "OPS-6-51", "OPS-7-02")
 @pytest.mark.parametrize(("method", "path"), DOORS)
 def test_an_approved_request_is_performed_once_and_answered_as_without_approval(
     method: str, path: str, agents_api: ApiClient, effects: Effects
@@ -78,6 +79,18 @@ def test_what_needs_no_approval_is_answered_at_once(path: str, agents_api: ApiCl
 
     assert (response.status_code, response.json()) == (200, {"orders": []})
     assert not Operation.objects.exists()
+
+
+@pytest.mark.requirement("OPS-1-08")
+def test_an_api_needs_no_url_beside_its_own(
+    agents_api: ApiClient, effects: Effects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(registry), "on_website", False)
+    operation = agents_api.ask()
+
+    assert agents_api.send(path="/poppy/operations", body={"ref": "any"}).status_code == 404
+    assert agents_api.approve(operation).status_code == 201
+    assert len(effects()) == 1
 
 
 def test_the_functions_of_a_class_get_the_view(agents_api: ApiClient, shop: ApiBehaviour) -> None:
