@@ -13,7 +13,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint format types imports migrations conformance clean \
+.PHONY: help demo test check lint format types imports migrations conformance clean docs \
 	conformance-check
 
 help: ## name the targets
@@ -54,8 +54,11 @@ conformance: $(VENV)/.test ## bring the list of what is shown up to date, and it
 conformance-check: $(VENV)/.test ## check that list and page are up to date
 	$(BIN)/python -m tests.conformance --check
 
+docs: $(VENV)/.docs ## build the documentation into docs/_build
+	$(BIN)/python -m sphinx -E -n -W --keep-going -q -b html docs docs/_build
+
 clean: ## remove what the targets made, the demo's data included
-	rm -rf $(VENV) var build dist .coverage* .mypy_cache .pytest_cache .ruff_cache \
+	rm -rf $(VENV) var build dist docs/_build .coverage* .mypy_cache .pytest_cache .ruff_cache \
 		.hypothesis .import_linter_cache
 
 $(BIN)/python:
@@ -79,4 +82,8 @@ $(VENV)/.test: pyproject.toml $(VENV)/.pip
 
 $(VENV)/.lint: pyproject.toml $(VENV)/.test
 	$(PIP) install --group lint
+	@touch $@
+
+$(VENV)/.docs: pyproject.toml $(VENV)/.pip
+	$(PIP) install --group docs
 	@touch $@

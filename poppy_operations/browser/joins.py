@@ -132,6 +132,22 @@ def redeem(request: HttpRequest, join: Join, user: AbstractBaseUser | None, now:
     return False
 
 
+def join_browser(
+    request: HttpRequest, session: Session, user: AbstractBaseUser | None, now: datetime
+) -> bool:
+    """Join this browser to a Session that the site's identity provider has joined it to.
+
+    ``session`` holds what the provider vouches for, and ``user`` is its account's. ``False``: the
+    agent is revoked.
+
+    Raises:
+        InvalidSession: the agent is not on the allow-list.
+        OperationalError: as ``redeem``.
+    """
+    join = redeemable_join(issue_ticket(session, now=now), request, now)
+    return join is not None and redeem(request, join, user, now)
+
+
 def _claim(join: Join, now: datetime) -> bool:
     unused = Q(redeemed_at=None, ended_at=None, ticket_expires_at__gt=now)
     allowed = Agent.objects.filter(status=Agent.Status.ALLOWED)

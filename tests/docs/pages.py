@@ -11,7 +11,7 @@ from tests.source import ROOT
 
 DOCS = ROOT / "docs"
 GENERATED = DOCS / "reference" / "conformance.md"
-_FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", flags=re.M | re.S)
+_FENCE = re.compile(r"^```([^\n`]*)\n(.*?)^```$", flags=re.M | re.S)
 # The first line of a block says which file it is: `# shop/views.py`, `{# shop/order.html #}`.
 _FILE = re.compile(r"(?:# |\{# )(?P<path>[\w./-]+\.\w+)(?P<end>, at the end)?(?: #\})?\n")
 
