@@ -24,6 +24,7 @@ from poppy_operations.models import Operation
 from poppy_operations.views.api import personal_agents
 from tests.api import orders, site
 from tests.api.agents import ApiClient
+from tests.shop import operations as website
 
 Effects = Callable[[], list[str]]
 
@@ -148,3 +149,11 @@ def test_a_gated_view_that_gets_no_request_says_so() -> None:
 def test_methods_are_a_list() -> None:
     with pytest.raises(TypeError, match="a list of HTTP methods"):
         orders.order.api(terms=orders.order_terms, methods="POST")(_view)
+
+
+def test_the_websites_door_is_none_for_a_request_of_rest_framework(rf: RequestFactory) -> None:
+    view = website.buy.view(terms=website.order_terms)(_view)
+    request = APIView().initialize_request(rf.post("/"))
+
+    with pytest.raises(TypeError, match=r"a DRF view takes @action\.api"):
+        view(request)
