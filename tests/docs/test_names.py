@@ -99,7 +99,7 @@ def test_every_class_for_django_rest_framework_is_documented() -> None:
     documented = {
         name.removeprefix(dotted) for name in DOTTED["requests"] if name.startswith(dotted)
     }
-    assert documented == names
+    assert documented == {*names, "schema.AutoSchema"}
 
 
 @pytest.mark.parametrize(
