@@ -157,8 +157,7 @@ def test_the_tutorial_works_when_it_is_typed_as_it_stands(reader: Reader) -> Non
     assert reader.run("python manage.py poppy_stuck", "") == "0 stuck.\n"
     page = signed_in_admin(reader)
     assert "Exchange order o1 for the Parka" in page
-    assert page.count("Terms returned") == 1
-    assert "Performed" in page
+    assert "performed" in page.casefold()
 
 
 def look_around(reader: Reader) -> None:
