@@ -29,5 +29,10 @@ TEMPLATES = [
     }
 ]
 STATIC_URL = "/static/"
-STATICFILES_DIRS = [BASE_DIR / "shop" / "static"]
+# The picture of the agent's browser needs what the shop's pages are drawn with.
+STATICFILES_DIRS = [
+    BASE_DIR / "shop" / "static",
+    BASE_DIR.parent / "poppy_operations" / "static",
+]
 USE_TZ = True
+TIME_ZONE = "UTC"

@@ -8,5 +8,6 @@ from example_project.demo_agent import views
 
 urlpatterns = [
     path("", views.page, name="page"),
+    path("browser/", views.browser, name="browser"),
     path("do/<slug:what>", views.do, name="do"),
 ]

@@ -14,13 +14,15 @@ TIMEOUT_S = 60
 
 @dataclass(frozen=True)
 class Answer:
-    """What a server answered."""
+    """What a server answered, and to what."""
 
     method: str
     url: str
     status: int
     headers: tuple[tuple[str, str], ...]
     body: bytes
+    sent_headers: tuple[tuple[str, str], ...] = ()
+    sent_body: bytes = b""
 
     def header(self, name: str) -> str | None:
         """Return the value of a header that is sent once."""
@@ -59,6 +61,8 @@ def send(method: str, url: str, headers: Mapping[str, str], body: bytes | None =
     try:
         connection.request(method, target, body=body, headers=dict(headers))
         response = connection.getresponse()
-        return Answer(method, url, response.status, tuple(response.getheaders()), response.read())
+        answered = tuple(response.getheaders())
+        sent = (("Host", parts.netloc), *headers.items())
+        return Answer(method, url, response.status, answered, response.read(), sent, body or b"")
     finally:
         connection.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -34,6 +35,8 @@ class Command(BaseCommand):
         if not settings.DEBUG:
             serve_shop()
             return
+        # Without it the process would be gone before the demo agent's is ended.
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit())
         self.stdout.write(AGENT_ADDRESS.format(host=HOST, port=settings.PORT + 1))
         with demo_agent(settings.PORT + 1):
             serve_shop()

@@ -1,0 +1,1 @@
+"""The story in a real browser, against the example project as it is served."""
