@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from importlib import import_module
+from pathlib import Path
 from typing import Any, NoReturn
 from urllib.parse import quote
 
@@ -19,14 +20,14 @@ VENDORS = ("sqlite", "postgres", "mariadb")
 
 
 @contextmanager
-def fresh_database(vendor: str) -> Iterator[str | None]:
-    """Give the URL of a new and empty database; ``None`` for the shop's own SQLite file.
+def fresh_database(vendor: str, folder: Path) -> Iterator[str]:
+    """Give the URL of a new and empty database; SQLite's is a file in the folder.
 
     A server that cannot be reached skips the test with the reason, and fails it where the
     databases are required, so that nothing is left out unnoticed.
     """
     if vendor == "sqlite":
-        yield None
+        yield f"sqlite:///{folder / 'shop.sqlite3'}"
         return
     name = f"poppy_servers_{os.getpid()}_{secrets.token_hex(4)}"
     make, drop, settings = MAKERS[vendor]

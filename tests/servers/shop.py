@@ -11,6 +11,9 @@ from functools import cached_property
 from threading import Barrier
 from typing import Any, TypeVar
 
+from django.db.utils import ConnectionHandler
+
+from example_project.issuer import demo_issuer
 from example_project.tour.agent import approval_of, reference_in
 from example_project.tour.browser import Browser
 from example_project.tour.server import ASGI, WSGI, Server
@@ -37,9 +40,11 @@ class Shop:
     """A running shop that knows the agent, and what it sells."""
 
     server: Server
+    database: dict[str, object]
     _seen: int = 0
 
     def __post_init__(self) -> None:
+        self._connections = ConnectionHandler({"default": self.database})
         keys = self.server.folder / "agent.jwks.json"
         keys.write_text(json.dumps(AGENT.jwks))
         self.server.command("poppy_agents", "add", AGENT.client_id, "--jwks", str(keys))
@@ -47,9 +52,10 @@ class Shop:
     @cached_property
     def token(self) -> str:
         """Alice's access token, for whatever the shop lets agents do."""
+        account = self.in_database("SELECT id FROM auth_user WHERE username = %s", "alice")
+        issuer = demo_issuer(self.server.folder / "issuer-key.pem", self.server.url)
         scope = "poppy:browser-sign-in orders:write"
-        arguments = ("alice", "--client-id", AGENT.client_id, "--scope", scope)
-        return self.server.command("demo_token", *arguments).strip()
+        return issuer.access_token(str(account), client_id=AGENT.client_id, scope=scope)
 
     def new_effects(self) -> list[tuple[str, str]]:
         """What really happened since the last look: of which kind, and of which operation."""
@@ -58,10 +64,16 @@ class Shop:
         self._seen = len(lines)
         return [(effect["effect"], effect.get("operation_id", effect["key"])) for effect in new]
 
-    def ask_database(self, expression: str) -> str:
-        """Evaluate an expression with the shop's own models."""
-        code = f"from poppy_operations.models import *; print({expression})"
-        return self.server.command("shell", "--verbosity=0", "-c", code).strip()
+    def in_database(self, query: str, *values: str) -> object:
+        """Read one value from the shop's own database."""
+        with self._connections["default"].cursor() as cursor:
+            cursor.execute(query, values)
+            row: tuple[object] = cursor.fetchone()
+            return row[0]
+
+    def close(self) -> None:
+        """Leave the database."""
+        self._connections.close_all()
 
 
 @dataclass
