@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import itertools
+import copy
 import json
 import re
+import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 import time_machine
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth import get_user_model
-from django.contrib.auth.models import Permission
 from django.db import DEFAULT_DB_ALIAS, connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from poppy_operations import Action
+from poppy_operations.admin.filters import HAPPENINGS, STANDINGS
 from poppy_operations.admin.history import MOST, moment
-from poppy_operations.browser import marks
+from poppy_operations.declarations import registry
 from poppy_operations.models import (
     Agent,
     Approval,
@@ -33,121 +34,21 @@ from poppy_operations.models import (
 )
 from poppy_operations.testing.agents import PersonalAgent
 from tests.agents import SessionOf
+from tests.operators import (
+    MODELS,
+    NOW,
+    SECRET,
+    Told,
+    listed_ids,
+    mark,
+    numbers,
+    staff,
+    tell,
+    text,
+    url,
+)
 
 pytestmark = pytest.mark.django_db
-
-MODELS = [Agent, Operation, Revision, Approval, Decline, Performance, Settlement, Join]
-NOW = datetime(2026, 10, 8, 12, tzinfo=UTC)
-SECRET = "hidden-from-operators"
-numbers = itertools.count()
-
-
-def url(model: type, *, of: Any = None) -> str:
-    page = f"/admin/poppy_operations/{model.__name__.lower()}/"
-    return page if of is None else f"{page}{of.pk}/change/"
-
-
-@dataclass
-class Told:
-    """One operation with everything that can belong to it."""
-
-    operation: Operation
-    revision: Revision
-    approval: Approval
-    performance: Performance
-    join: Join
-
-
-def tell(agent: Agent, account: str | None = "7", *, at: datetime = NOW, **fields: Any) -> Told:
-    n = next(numbers)
-    operation = Operation.objects.create(
-        **{
-            "operation_id": f"op_{n}",
-            "action": "shop.buy",
-            "interface": "website",
-            "client_id": agent.client_id,
-            "user_id": "u1",
-            "account": account,
-            "owner_digest": f"{SECRET}-owner",
-            "slot": f"{SECRET}-slot-{n}",
-            "attempt": f"{SECRET}-a",
-            "state": "performed",
-            "created_at": at,
-            **fields,
-        }
-    )
-    revision = Revision.objects.create(
-        operation=operation,
-        revision=f"rev-{n}",
-        number=1,
-        ref=f"{SECRET}-ref-{n}",
-        watch=f"{SECRET}-watch-{n}",
-        terms=json.dumps({"to": "<b>Bob</b>", "total": {"amount": "70.00"}}),
-        terms_digest=SECRET,
-        target_digest=SECRET,
-        raw_digest=SECRET,
-        content_digest=SECRET,
-        content_fields=json.dumps({"field": SECRET}),
-        summary="Buy a jacket.",
-        returned_at=at,
-        expires_at=at + timedelta(minutes=15),
-        lifetime_s=900,
-    )
-    approval = Approval.objects.create(
-        operation=operation,
-        revision=revision,
-        approver="user",
-        approved_at=1791460000,
-        input_type="voice",
-        reference=f"agents-own-{n}",
-        sid="ses_1",
-        received_at=at + timedelta(minutes=1),
-        voided_at=at + timedelta(minutes=5),
-        voided_by="staff",
-        voided_because="asked by phone",
-    )
-    Decline.objects.create(
-        operation=operation,
-        revision=revision,
-        approver="agent",
-        reason="Only Users approve this.",
-        alternative=json.dumps({"url": "/elsewhere"}),
-        rule="no-agents",
-        declined_at=at + timedelta(minutes=2),
-    )
-    performance = Performance.objects.create(
-        operation=operation,
-        revision=revision,
-        approval=approval,
-        attempt=f"{SECRET}-a",
-        status=303,
-        headers=json.dumps([["Location", f"/{SECRET}"]]),
-        body=SECRET.encode(),
-        finished_at=at + timedelta(minutes=3),
-    )
-    Settlement.objects.create(
-        operation=operation,
-        attempt=f"{SECRET}-b",
-        outcome="not_performed",
-        settled_by="staff",
-        because="the gateway says so",
-        settled_at=at + timedelta(minutes=4),
-    )
-    join = Join.objects.create(
-        agent=agent,
-        ticket_digest=f"{SECRET}-{n}",
-        ticket_expires_at=at,
-        user_id="u1",
-        account=account,
-        sid=f"ses_{n}",
-        return_to=f"/{SECRET}",
-        cookie_name=SECRET,
-        cookie_digest=SECRET,
-        session_key_digest=SECRET,
-        created_at=at,
-        expires_at=at,
-    )
-    return Told(operation, revision, approval, performance, join)
 
 
 @pytest.fixture
@@ -163,15 +64,6 @@ def told(listed: Agent) -> Told:
     return tell(listed)
 
 
-def staff(*permissions: str) -> Client:
-    user = get_user_model().objects.create_user(f"staff{next(numbers)}", is_staff=True)
-    found = Permission.objects.filter(content_type__app_label="poppy_operations")
-    user.user_permissions.set(found.filter(codename__in=permissions))
-    client = Client()
-    client.force_login(user)
-    return client
-
-
 @pytest.fixture
 def operator() -> Client:
     """May view everything, and change nothing."""
@@ -182,22 +74,6 @@ def operator() -> Client:
 def guard() -> Client:
     """May view and revoke agents."""
     return staff("view_agent", "change_agent")
-
-
-def text(response: Any) -> str:
-    assert response.status_code == 200, response
-    content: str = response.content.decode()
-    return content
-
-
-def listed_ids(response: Any) -> set[str]:
-    return set(re.findall(r"\bop_\d+\b", text(response)))
-
-
-def mark(client: Client) -> None:
-    session = client.session
-    session[marks.MARK] = True
-    session.save()
 
 
 # What is there, and what is not
@@ -250,25 +126,75 @@ def test_nobody_adds_changes_or_deletes_not_even_a_superuser(
     assert list(model.objects.values()) == before
 
 
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
-def test_a_list_costs_the_same_for_ten_and_two_hundred_rows(
-    operator: Client, listed: Agent, model: Any
+def test_every_list_and_filter_costs_the_same_for_ten_and_ten_thousand_rows(
+    operator: Client, listed: Agent
 ) -> None:
-    def rows(number: int) -> None:
-        for _ in range(number):
-            tell(listed if model is not Agent else another_agent())
+    pages: list[tuple[Any, dict[str, str]]] = [(model, {}) for model in MODELS]
+    pages += [(Operation, {"standing": name}) for name in ("attention", *STANDINGS)]
+    pages += [(Operation, {"happened": name}) for name in HAPPENINGS]
+    pages += [(Operation, {"q": "op_1"}), (Revision, {"approvable": "yes"})]
 
-    def cost() -> int:
-        with CaptureQueriesContext(connection) as queries:
-            text(operator.get(url(model)))
-        return len(queries)
+    def costs() -> list[int]:
+        found = []
+        for model, parameters in pages:
+            with CaptureQueriesContext(connection) as queries:
+                text(operator.get(url(model), parameters))
+            found.append(len(queries))
+        return found
 
-    rows(10)
-    cost()  # Django looks up its content types once for each process.
-    before = cost()
-    rows(190)
+    multiply(tell(listed), 9)
+    costs()  # Django looks up its content types once for each process.
+    before = costs()
+    multiply(tell(listed), 10_000)
 
-    assert cost() == before
+    assert costs() == before
+    assert max(before) <= 10
+
+
+def multiply(told: Told, times: int) -> None:
+    """Store the same rows again and again, each with keys of its own."""
+    agents, operations = copies(told.join.agent, times), copies(told.operation, times)
+    for number, (one, other) in enumerate(zip(agents, operations, strict=True)):
+        one.client_id = f"https://{number}-{next(numbers)}.example/client"
+        other.operation_id = other.slot = f"op_{next(numbers)}"
+    stored(agents)
+    revisions = copies(told.revision, times)
+    for number, one in enumerate(revisions):
+        one.operation = operations[number]
+        one.revision = f"rev-{next(numbers)}"
+        one.ref = one.watch = None
+    stored(operations)
+    stored(revisions)
+    for row in (
+        told.approval,
+        Decline.objects.get(operation=told.operation),
+        Settlement.objects.get(operation=told.operation),
+    ):
+        belonging = copies(row, times)
+        for one, revision in zip(belonging, revisions, strict=True):
+            one.operation, one.revision = revision.operation, revision
+        stored(belonging)
+    approvals = list(Approval.objects.filter(revision__in=revisions[:1])) * times
+    performances = copies(told.performance, times)
+    for one, revision, approval in zip(performances, revisions, approvals, strict=True):
+        one.operation, one.revision, one.approval = revision.operation, revision, approval
+    stored(performances)
+    joins = copies(told.join, times)
+    for one in joins:
+        one.ticket_digest = str(next(numbers))
+    stored(joins)
+
+
+def copies(row: Any, times: int) -> list[Any]:
+    found = [copy.copy(row) for _ in range(times)]
+    for one in found:
+        one.pk = uuid.uuid4() if isinstance(row, Approval) else None
+        one._state.adding = True
+    return found
+
+
+def stored(rows: list[Any]) -> None:
+    type(rows[0]).objects.bulk_create(rows, batch_size=500)
 
 
 def another_agent() -> Agent:
@@ -373,7 +299,7 @@ def test_a_performed_operation_is_found_by_the_agents_reference_with_all_that_wa
     assert listed_ids(operator.get(url(Operation), parameters)) == {told.operation.operation_id}
 
     page = text(operator.get(url(Operation, of=told.operation)))
-    stated = ("Approved by: user", "Approved at: 2026-10-08T", "Input type: voice")
+    stated = ("<dd>user</dd>", "<dd>2026-10-08T", "<dd>voice</dd>")
     owner = (told.operation.client_id, "u1", ">7<")
     times = ("Oct. 8, 2026, noon", "Oct. 8, 2026, 12:01 p.m.", "Oct. 8, 2026, 12:03 p.m.")
     for value in (*stated, told.approval.reference, *owner, "70.00", *times):
@@ -416,7 +342,7 @@ def test_operations_are_filtered_by_where_they_stand(
         "unknown": "performed",
         "performed": "open",
     }
-    labels = {"lapsed": "performing, its lease over", "unknown": "outcome unknown"}
+    labels = {"lapsed": "lease over", "unknown": "outcome unknown"}
     with time_machine.travel(NOW, tick=False):
         operator.force_login(get_user_model().objects.get(username__startswith="staff"))
         mine = tell(listed, **fields).operation
@@ -450,7 +376,80 @@ def test_an_agent_without_operations_has_none(operator: Client, told: Told) -> N
     assert not listed_ids(operator.get(url(Operation), {"agent": idle.client_id}))
 
 
-@pytest.mark.parametrize("parameter", ["standing", "of_action", "agent"])
+@pytest.mark.parametrize(
+    ("fields", "is_found"),
+    [
+        ({"outcome_unknown_since": NOW, "lease_until": NOW + timedelta(minutes=1)}, True),
+        ({"lease_until": NOW - timedelta(minutes=1)}, True),
+        ({"lease_until": NOW + timedelta(minutes=1)}, False),
+        ({"lease_until": NOW - timedelta(minutes=1), "started_at": None}, False),
+        ({"lease_until": NOW - timedelta(minutes=1), "effects": "database"}, False),
+        ({"outcome_unknown_since": NOW, "state": "performed"}, False),
+    ],
+)
+def test_what_needs_somebody_to_settle_it_is_found(
+    listed: Agent, operator: Client, fields: dict[str, Any], is_found: bool
+) -> None:
+    ordinary = {"state": "performing", "effects": "external", "started_at": NOW}
+    with time_machine.travel(NOW, tick=False):
+        operator.force_login(get_user_model().objects.get(username__startswith="staff"))
+        mine = tell(listed, **{**ordinary, **fields}).operation
+        found = listed_ids(operator.get(url(Operation), {"standing": "attention"}))
+        assert bool(found) is is_found
+        needs_it = "Nobody knows whether the last attempt" in text(
+            operator.get(url(Operation, of=mine))
+        )
+        assert needs_it is is_found
+
+
+@pytest.mark.parametrize(
+    ("happened", "make_it_so"),
+    [
+        ("waiting", lambda one: Operation.objects.update(state="open") and one.approve()),
+        ("revised", lambda one: Operation.objects.update(revision_count=2)),
+        ("declined", lambda one: one.decline()),
+        ("by_agent", lambda one: Approval.objects.update(approver="agent")),
+        ("late", lambda one: Performance.objects.update(how="late")),
+        ("settled", lambda one: one.settle()),
+        ("voided", lambda one: Approval.objects.update(voided_at=NOW)),
+    ],
+)
+def test_operations_are_found_by_what_happened_to_them(
+    listed: Agent, operator: Client, happened: str, make_it_so: Callable[[Plain], object]
+) -> None:
+    with time_machine.travel(NOW + timedelta(minutes=15, seconds=0.9), tick=False) as clock:
+        operator.force_login(get_user_model().objects.get(username__startswith="staff"))
+        plain = Plain(tell(listed))
+        assert not listed_ids(operator.get(url(Operation), {"happened": happened}))
+        make_it_so(plain)
+        found = listed_ids(operator.get(url(Operation), {"happened": happened}))
+        assert found == {plain.told.operation.operation_id}
+        clock.shift(1)
+        still = listed_ids(operator.get(url(Operation), {"happened": happened}))
+        assert bool(still) is (happened != "waiting")
+
+
+class Plain:
+    """An operation to which nothing happened but that it was performed."""
+
+    def __init__(self, told: Told) -> None:
+        self.told = told
+        self.kept = [Decline.objects.get(), Settlement.objects.get()]
+        for row in self.kept:
+            type(row).objects.all().delete()
+        self.approve()
+
+    def approve(self) -> None:
+        Approval.objects.update(voided_at=None)
+
+    def decline(self) -> None:
+        self.kept[0].save(force_insert=True)
+
+    def settle(self) -> None:
+        self.kept[1].save(force_insert=True)
+
+
+@pytest.mark.parametrize("parameter", ["standing", "happened", "of_action", "agent"])
 def test_a_value_that_no_filter_offers_is_refused(
     operator: Client, told: Told, parameter: str
 ) -> None:
@@ -544,17 +543,17 @@ def test_the_history_tells_everything_in_order(operator: Client, told: Told) -> 
     Revision.objects.filter(pk=again.pk).update(retired_at=None)
     Approval.objects.filter(revision=again).delete()
     page = text(operator.get(url(Operation, of=told.operation)))
-    whats = re.findall(r'<th scope="row"><a href="[^"]+">(.+?)</a>', page)
+    whats = re.findall(r'<h3><a href="[^"]+">(.+?)</a>', page)
 
     assert whats == [
-        "Terms returned, number 1",
-        f"Terms returned, number {again.number}",
-        "Approval received",
-        "Approval declined by the Company",
+        "Asked: terms 1",
+        f"Asked again: terms {again.number}",
+        "Approval of terms 1 received",
+        "Approval of terms 1 declined by the Company",
         "Performed",
         "Outcome settled",
-        "Approval voided",
-        "Terms retired, number 1",
+        "Approval of terms 1 voided",
+        "Terms 1 retired",
     ]
     for value in ("no-agents", "the gateway says so", "asked by phone", "Buy a jacket.", "303"):
         assert value in page
@@ -574,6 +573,66 @@ def test_what_the_agent_stated_is_labelled_so(operator: Client, told: Told) -> N
     assert "proves nothing about the User" in approval
 
 
+def test_what_changed_between_revisions_is_shown_as_differences(
+    operator: Client, told: Told
+) -> None:
+    changed = revise(told)
+    changed.terms = json.dumps({"to": "Carol", "total": {"amount": "75.00"}, "gift": True})
+    changed.content_fields = json.dumps({"field": "other", "note": "n"})
+    changed.looked_up_at = NOW + timedelta(seconds=3)
+    changed.save()
+    same = revise(told)
+    same.terms, same.content_fields = changed.terms, changed.content_fields
+    same.save()
+    page = text(operator.get(url(Operation, of=told.operation)))
+    first, second, third = page.split("<h3>")[1], *page.split("Asked again: terms")[1:]
+
+    assert "poppy-changes" not in first
+    for shown in (
+        '<th scope="row">gift</th><td><i>not there</i></td><td><ins>true</ins></td>',
+        '<th scope="row">to</th><td><del>&lt;b&gt;Bob&lt;/b&gt;</del></td><td><ins>Carol</ins>',
+        '<th scope="row">total.amount</th><td><del>70.00</del></td><td><ins>75.00</ins></td>',
+        "The request differs in: field, note",
+    ):
+        assert shown in second
+    assert "The terms are the same as before." in third
+    assert "The request differs in" not in third
+    assert f"Terms {changed.number} looked up by the agent" in page
+
+
+def test_a_history_that_is_cut_still_tells_what_changed(operator: Client, told: Told) -> None:
+    for _ in range(MOST):
+        revise(told)
+    page = text(operator.get(url(Operation, of=told.operation)))
+
+    assert page.count("The terms are the same as before.") == MOST
+
+
+def test_what_is_under_way_stands_in_the_history(operator: Client, listed: Agent) -> None:
+    fields = {"state": "performing", "effects": "external", "started_at": NOW}
+    mine = tell(listed, **fields, lease_until=NOW + timedelta(days=9999)).operation
+    page = text(operator.get(url(Operation, of=mine)))
+    assert "Begun to perform" in page
+    assert "It is being performed." in page
+    assert "Nobody knows" not in page
+    Operation.objects.update(outcome_unknown_since=NOW)
+
+    page = text(operator.get(url(Operation, of=mine)))
+    assert "Nobody knows whether it took effect" in page
+    assert "no reconcile hook" in page
+
+
+def test_an_action_with_a_hook_is_known_to_have_one(operator: Client, listed: Agent) -> None:
+    fields = {"state": "performing", "effects": "external", "started_at": NOW}
+    action = Action("tests.with_hook", effects="external")
+    action.reconcile(lambda operation: None)
+    try:
+        mine = tell(listed, **fields, action=action.name, outcome_unknown_since=NOW).operation
+        assert "poppy_reconcile asks it" in text(operator.get(url(Operation, of=mine)))
+    finally:
+        registry.discard(action)
+
+
 def test_terms_are_shown_for_people_and_escaped(operator: Client, told: Told) -> None:
     Decline.objects.update(alternative=None)
     for page in (url(Operation, of=told.operation), url(Revision, of=told.revision)):
@@ -586,9 +645,9 @@ def test_terms_are_shown_for_people_and_escaped(operator: Client, told: Told) ->
 def test_the_history_shows_only_what_one_may_view(told: Told) -> None:
     page = text(staff("view_operation", "view_approval").get(url(Operation, of=told.operation)))
 
-    assert "Approval received" in page
+    assert "Approval of terms 1 received" in page
     assert "70.00" not in page
-    assert "Terms returned" not in page
+    assert "Asked" not in page
     assert "You may not view: revisions, declines, performances, settlements" in page
 
 
@@ -601,7 +660,7 @@ def test_a_long_history_shows_the_newest_of_each_kind(operator: Client, told: To
 
     assert "only the newest" in shown
     assert newest.revision in shown
-    assert "number 1<" not in shown
+    assert "terms 1<" not in shown
 
 
 def test_a_signed_out_owner_is_told_from_an_account(operator: Client, listed: Agent) -> None:
@@ -626,8 +685,8 @@ def test_the_pages_work_without_time_zones(listed: Agent, settings: Any) -> None
     assert listed_ids(client.get(url(Operation), {"standing": "open"}))
     assert text(client.get(url(Revision), {"approvable": "no"}))
     page = text(client.get(url(Operation, of=mine.operation)))
-    assert "Approval received" in page
-    assert "Approval voided" not in page
+    assert "Approval of terms 1 received" in page
+    assert "voided" not in page
 
 
 # Revoking

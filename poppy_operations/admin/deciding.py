@@ -69,7 +69,11 @@ class SettleForm(BecauseForm):
         label=_("What became of it"), choices=OUTCOMES, widget=forms.RadioSelect
     )
     status = forms.IntegerField(
-        label=_("HTTP status of the answer"), min_value=200, max_value=299, initial=200
+        label=_("HTTP status of the answer"),
+        required=False,
+        min_value=200,
+        max_value=299,
+        initial=200,
     )
     answer = AnswerField(
         label=_("Answer"),
@@ -133,7 +137,7 @@ class SettleForm(BecauseForm):
         data = self.cleaned_data
         if data["outcome"] == Settlement.Outcome.NOT_PERFORMED:
             return None
-        return Performed(data.get("answer"), status=data.get("status", 200))
+        return Performed(data.get("answer"), status=data.get("status") or 200)
 
     def to_void(self) -> list[UUID]:
         """The approvals to void."""

@@ -41,7 +41,7 @@ def _values(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
     elif isinstance(value, list) and value:
         for index, inner in enumerate(value):
             yield from _values(inner, f"{path}[{index}]")
-    else:
+    elif path:
         yield path, json.dumps(value, ensure_ascii=False)
 
 
