@@ -161,8 +161,7 @@ def test_start_gives_a_queued_attempt_a_lease_from_now(revision: Revision) -> No
     }
 
 
-@pytest.mark.ambiguity("AMB-15")
-def test_amb_15_start_of_a_message_that_came_twice_finds_it_started(revision: Revision) -> None:
+def test_start_of_a_message_that_came_twice_finds_it_started(revision: Revision) -> None:
     begun(revision, queued=True)
     operation = read(revision.operation)
     assert performing.start(operation, MINE, NOW + SECOND)

@@ -18,6 +18,7 @@ from tests.lifecycle.rows import (
     NOW,
     OTHER,
     SECOND,
+    approval_of,
     begun,
     facts,
     in_the_way,
@@ -129,3 +130,74 @@ def test_settle_is_tried_once_more_and_then_busy(revision: Revision, answer: Any
     assert facts(revision.operation) == before
     with in_the_way("INSERT", 1):
         assert settle(read(revision.operation), answer)
+
+
+@pytest.mark.parametrize("answer", [ANSWER, None])
+@pytest.mark.parametrize(
+    ("effects", "queued"), [("database", False), ("database", True), ("external", True)]
+)
+def test_settle_spares_what_is_freed_instead(
+    revision: Revision, effects: str, queued: bool, answer: Any
+) -> None:
+    begun(revision, effects=effects, queued=queued)
+    before = facts(revision.operation)
+    operation = read(revision.operation)
+    long_after = NOW + timedelta(days=1)
+    assert not settling.can_settle(operation, long_after)
+    assert not settle(operation, answer, long_after)
+    assert facts(revision.operation) == before
+
+
+def test_what_can_be_settled_is_what_settle_settles(revision: Revision) -> None:
+    assert not settling.can_settle(read(revision.operation), LEASE_OVER)
+    approval = begun(revision, effects="external")
+    assert not settling.can_settle(read(revision.operation), NOW)
+    assert settling.can_settle(read(revision.operation), LEASE_OVER)
+    performing.mark_unknown(revision.operation, MINE, NOW)
+    assert settling.can_settle(read(revision.operation), NOW)
+    performing.finish_external(revision.operation, approval, ANSWER, attempt=MINE, now=NOW)
+    assert not settling.can_settle(read(revision.operation), LEASE_OVER)
+
+
+@pytest.mark.parametrize(("how", "barred"), [("reconciled", 1), ("settled", 0)])
+def test_only_reconcile_has_barred_the_key_of_what_was_not_performed(
+    revision: Revision, how: str, barred: int
+) -> None:
+    begun(revision, effects="external")
+    operation = read(revision.operation)
+    assert settling.settle(operation, None, how=how, by="bob", because="", now=LEASE_OVER)
+    assert read(operation).barred_keys == barred
+
+
+def test_a_key_that_was_barred_while_a_person_settled_first_is_remembered(
+    revision: Revision,
+) -> None:
+    begun(revision, effects="external")
+    examined = read(revision.operation)
+    by_person = {"how": "settled", "by": "bob", "because": "", "now": LEASE_OVER}
+    assert settling.settle(read(revision.operation), None, **by_person)
+    assert not settle(examined, None)
+    assert not settle(examined, None)
+    assert read(examined).barred_keys == 1
+    assert Settlement.objects.count() == 1
+
+
+def test_settle_as_not_performed_voids_what_it_is_told_to_in_the_same_commit() -> None:
+    revision = returned(interface="website")
+    approval = approval_of(revision)
+    approval.recorded_for = revision
+    approval.save()
+    begun(revision, effects="external", approval=approval)
+    operation = read(revision.operation)
+    settled = settling.settle(
+        operation,
+        None,
+        how="settled",
+        by="bob",
+        because="asked",
+        now=LEASE_OVER,
+        void=[approval.pk],
+    )
+    assert settled
+    assert read(approval).voided_by == "bob"
+    assert read(revision).retired_at is not None

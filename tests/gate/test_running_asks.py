@@ -1,0 +1,154 @@
+"""What an ask finds in its slot at the last moment."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from poppy_operations.declarations import Refusal
+from poppy_operations.gate import asking as gate_asking
+from poppy_operations.gate.answers import ApprovalRequired, Refused, StillPerforming, Undeclared
+from poppy_operations.gate.asking import Ask, ask, ask_under_way
+from poppy_operations.gate.callers import Caller
+from poppy_operations.gate.calls import Wanted
+from poppy_operations.gate.reading import live_revisions
+from poppy_operations.lifecycle import asking
+from poppy_operations.lifecycle.durable import Busy
+from poppy_operations.models import Operation, Revision
+from poppy_operations.protocol.canonical import digest
+from tests.gate.runs import TERMS, Attempt
+from tests.lifecycle.rows import MINE, NOW, OWNER, begun
+
+pytestmark = [pytest.mark.django_db, pytest.mark.database]
+SLOT = digest("slot")
+
+
+def an_ask(attempt: Attempt, **caller: Any) -> Ask:
+    """The ask of the request that an attempt was made for."""
+    call = attempt.run.call
+    call.__dict__["target_digests"] = [digest("target")]
+    call.__dict__["raw_digests"] = [digest("raw")]
+    # There is no content to name.
+    call.__dict__.update(field_digests=dict, differing_fields=lambda stored: ())
+    wanted = Wanted(TERMS, [digest("content")], "content")
+    return Ask(call, Caller(attempt.interface, OWNER, **caller), OWNER, wanted)
+
+
+def test_an_ask_for_what_is_waiting_gets_the_same_revision() -> None:
+    attempt = Attempt()
+    answer = ask(an_ask(attempt), SLOT)
+    assert isinstance(answer, ApprovalRequired)
+    assert answer.operation.revision == attempt.run.revision.revision
+
+
+@pytest.mark.requirement("OPS-7-08")
+def test_an_ask_for_what_is_performing_is_answered_as_performing() -> None:
+    attempt = Attempt()
+    begun(attempt.run.revision)
+    answer = ask(an_ask(attempt), SLOT)
+    assert answer == StillPerforming(attempt.operation.operation_id, 2)
+    assert Revision.objects.count() == 1
+
+
+def test_an_ask_that_meets_a_lapsed_lease_frees_it_first() -> None:
+    attempt = Attempt()
+    begun(attempt.run.revision, now=NOW - timedelta(hours=1))
+    answer = ask(an_ask(attempt), SLOT)
+    assert isinstance(answer, ApprovalRequired)
+    assert answer.operation.operation_id == attempt.operation.operation_id
+    assert attempt.state == "open"
+
+
+def test_on_the_website_an_ask_for_what_is_performing_is_a_further_revision() -> None:
+    attempt = Attempt(interface="website")
+    begun(attempt.run.revision, approval=attempt.run.approval)
+    answer = ask(an_ask(attempt), SLOT)
+    assert isinstance(answer, ApprovalRequired)
+    assert answer.under_way
+    assert answer.operation.operation_id == attempt.operation.operation_id
+    assert answer.operation.revision != attempt.run.revision.revision
+
+
+def test_an_agent_that_may_get_no_operation_gets_the_refusal() -> None:
+    asked = an_ask(Attempt(), refusal=Refusal())
+    assert ask(asked, SLOT) == Undeclared(None)
+
+
+def test_an_ask_that_others_overtake_again_and_again_is_busy(monkeypatch: Any) -> None:
+    attempt = Attempt()
+    asked = an_ask(attempt)
+    Revision.objects.all().delete()
+    Operation.objects.all().delete()
+    monkeypatch.setattr(asking, "return_operation", lambda row, now: None)
+    with pytest.raises(Busy, match="again and again"):
+        ask(asked, SLOT)
+
+
+def test_an_ask_that_was_overtaken_once_finds_the_others_operation(monkeypatch: Any) -> None:
+    attempt = Attempt()
+    assert isinstance(ask(an_ask(attempt), SLOT, rows=[]), ApprovalRequired)
+    assert Operation.objects.count() == 1
+
+
+def test_at_the_cap_only_what_nobody_has_seen_gives_way(settings: Any) -> None:
+    settings.POPPY_OPERATIONS = {**settings.POPPY_OPERATIONS, "OPEN_REVISIONS": 1}
+    attempt = Attempt()
+    answer = ask(an_ask(attempt), digest("another"))
+    assert isinstance(answer, Refused)
+    assert answer.code == "rate_limited"
+    assert int(answer.headers["Retry-After"]) == 901
+    Revision.objects.update(looked_up_at=None)
+    assert isinstance(ask(an_ask(attempt), digest("another")), ApprovalRequired)
+    assert Revision.objects.exclude(retired_at=None).count() == 1
+
+
+# A browser's repeat while its very request is being performed
+
+
+def under_way(attempt: Attempt) -> tuple[Any, Any, Any, Any]:
+    begun(attempt.run.revision, approval=attempt.run.approval, effects="external")
+    asked = an_ask(attempt)
+    rows = live_revisions(OWNER, NOW)
+    return asked.call, asked.caller, rows[0], rows
+
+
+@pytest.mark.ambiguity("AMB-13")
+def test_amb_13_a_repeat_gets_one_further_revision_and_then_the_same() -> None:
+    call, caller, in_use, rows = under_way(Attempt("external", interface="website"))
+    first = ask_under_way(call, caller, in_use, rows)
+    assert isinstance(first, ApprovalRequired)
+    assert first.under_way
+    assert ask_under_way(call, caller, in_use, live_revisions(OWNER, NOW)) == first
+    assert Revision.objects.count() == 2
+
+
+def test_a_repeat_that_others_overtake_looks_again() -> None:
+    call, caller, in_use, rows = under_way(Attempt("external", interface="website"))
+    other = ask_under_way(call, caller, in_use, live_revisions(OWNER, NOW))
+    assert ask_under_way(call, caller, in_use, rows) == other
+    assert Revision.objects.count() == 2
+
+
+def test_a_repeat_that_is_overtaken_again_and_again_is_answered_as_performing(
+    monkeypatch: Any,
+) -> None:
+    call, caller, in_use, rows = under_way(Attempt("external", interface="website"))
+    monkeypatch.setattr(gate_asking.asking, "return_revision", lambda *args: None)
+    assert isinstance(ask_under_way(call, caller, in_use, rows), StillPerforming)
+
+
+def test_a_repeat_of_what_was_performed_in_that_moment_is_answered_as_performing() -> None:
+    call, caller, in_use, rows = under_way(Attempt("external", interface="website"))
+    Operation.objects.update(state="performed", slot=None)
+    answer = ask_under_way(call, caller, in_use, rows)
+    assert answer == StillPerforming(in_use.operation.operation_id, 2)
+    assert Operation.objects.get().attempt == MINE
+
+
+def test_an_agent_that_may_get_no_operation_is_told_that_it_is_under_way() -> None:
+    attempt = Attempt("external", interface="website")
+    call, _, in_use, rows = under_way(attempt)
+    for caller in (Caller("website", OWNER, refusal=Refusal()), Caller("website", None)):
+        assert isinstance(ask_under_way(call, caller, in_use, rows), StillPerforming)
