@@ -38,4 +38,4 @@ def mark_for_rollback() -> None:
     """Let the transactions that Django opens around views roll back, without an exception."""
     for connection in connections.all(initialized_only=True):
         if connection.settings_dict["ATOMIC_REQUESTS"] and connection.in_atomic_block:
-            connection.set_rollback(True)  # noqa: FBT003  Django's own signature
+            connection.set_rollback(True)

@@ -133,7 +133,7 @@ def test_amb_14_requests_use_one_record_each_and_the_first_recorded_first(
     assert Effect.objects.count() == 2
 
 
-@pytest.mark.requirement("OPS-6-58", "OPS-7-01")
+@pytest.mark.requirement("OPS-7-01")
 @pytest.mark.ambiguity("AMB-14")
 @pytest.mark.parametrize("approvals", [2, 3])
 def test_amb_14_a_lost_claim_takes_the_next_record(signed_out: SessionOf, approvals: int) -> None:
