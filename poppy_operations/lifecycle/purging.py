@@ -27,16 +27,18 @@ def forgettable(now: datetime) -> QuerySet[Operation]:
 def forget(now: datetime, most: int) -> int:
     """Delete up to ``most`` of them with all that belongs to them, in one commit.
 
-    They are claimed by the same condition first, so that one that is returned again or performed
-    in the meantime stays.
+    What is returned again or performed in the meantime stays. Raises ``Busy``.
     """
-    claim = new_attempt()
+    held, doomed = new_attempt(), new_attempt()
 
     def write() -> int:
         found = list(forgettable(now).order_by("pk").values_list("pk", flat=True)[:most])
-        forgettable(now).filter(pk__in=found).update(slot=None, attempt=claim)
-        claimed = Operation.objects.using(using()).filter(pk__in=found, attempt=claim)
-        _, deleted = claimed.delete()
+        # Whoever was about to change one of them comes before this statement or never. Having
+        # waited, PostgreSQL looks at the row again, but not at its revisions: so ask once more.
+        forgettable(now).filter(pk__in=found).update(attempt=held)
+        forgettable(now).filter(pk__in=found, attempt=held).update(attempt=doomed)
+        rows = Operation.objects.using(using()).filter(pk__in=found, attempt=doomed)
+        _, deleted = rows.delete()
         return deleted.get("poppy_operations.Operation", 0)
 
     return durably(write)

@@ -1,0 +1,725 @@
+"""Purge, reconcile, requeue, and the list of what is stuck."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.db import OperationalError, connection, connections
+from django.http import HttpResponse, HttpResponseRedirect
+from django.template import engines
+from django.template.response import SimpleTemplateResponse
+
+from poppy_operations import Action, NotPerformed, Performed, maintenance
+from poppy_operations.declarations import registry
+from poppy_operations.lifecycle import asking, performing, purging
+from poppy_operations.lifecycle.durable import Busy
+from poppy_operations.maintenance import Purged, Reconciled
+from poppy_operations.models import (
+    Approval,
+    Decline,
+    Join,
+    Operation,
+    Performance,
+    Revision,
+    Settlement,
+)
+from tests.agents import SessionOf
+from tests.databases import has_connections_of_its_own
+from tests.lifecycle.rows import (
+    ANSWER,
+    ASKED,
+    MINE,
+    NOW,
+    OTHER,
+    SECOND,
+    begun,
+    facts,
+    in_the_way,
+    read,
+    returned,
+)
+
+pytestmark = [pytest.mark.django_db, pytest.mark.database]
+EXPIRED = NOW + timedelta(minutes=15)
+DAY = timedelta(days=1)
+LEASE_OVER = NOW + timedelta(seconds=61)
+UNKNOWN = {"performed": 0, "not_performed": 0, "still_unknown": 1, "freed": 0}
+
+
+def counted(**ends: int) -> Reconciled:
+    return Reconciled(**ends)
+
+
+class Reaching:
+    """An external action, and what its hook says when it is asked."""
+
+    def __init__(self) -> None:
+        self.action = Action("tests.reaching", effects="external")
+        self.says: Callable[[], Any] = lambda: None
+        self.asked: list[str] = []
+
+        @self.action.reconcile
+        def hook(operation: Any) -> Any:
+            self.asked.append(operation.idempotency_key)
+            return self.says()
+
+    def unknown(self, slot: str = "slot", **changes: Any) -> Operation:
+        """Give an operation of which nobody knows whether its attempt took effect."""
+        revision = returned(action=self.action.name, slot=slot, **changes)
+        begun(revision, effects="external")
+        assert performing.mark_unknown(revision.operation, MINE, NOW)
+        operation: Operation = read(revision.operation)
+        return operation
+
+
+@pytest.fixture
+def reaching() -> Iterator[Reaching]:
+    found = Reaching()
+    yield found
+    registry.discard(found.action)
+
+
+def saying(answer: Any) -> Callable[[], Any]:
+    def say() -> Any:
+        if isinstance(answer, type) and issubclass(answer, Exception):
+            raise answer
+        return answer
+
+    return say
+
+
+# Reconcile
+
+
+@pytest.mark.ambiguity("AMB-35")
+def test_amb_35_what_the_outside_performed_is_answered_as_the_hook_says(reaching: Reaching) -> None:
+    operation = reaching.unknown()
+    reaching.says = saying(Performed({"id": "tr_7"}, status=201))
+    assert maintenance.reconcile(now=LEASE_OVER) == counted(performed=1)
+
+    performance = Performance.objects.get()
+    assert (performance.how, performance.status) == ("reconciled", 201)
+    assert json.loads(bytes(performance.body or b"")) == {"id": "tr_7"}
+    assert json.loads(performance.headers) == [["Content-Type", "application/json"]]
+    assert performance.attempt == MINE
+    settlement = Settlement.objects.get()
+    assert (settlement.outcome, settlement.settled_by) == ("performed", "reconcile")
+    assert facts(operation)["state"] == "performed"
+    assert maintenance.reconcile(now=LEASE_OVER) == counted()
+    assert reaching.asked == [operation.operation_id]
+
+
+@pytest.mark.ambiguity("AMB-35")
+def test_amb_35_what_the_outside_refuses_from_now_on_is_open_with_another_key(
+    reaching: Reaching,
+) -> None:
+    operation = reaching.unknown()
+    reaching.says = saying(NotPerformed())
+    assert maintenance.reconcile(now=LEASE_OVER) == counted(not_performed=1)
+
+    after = read(operation)
+    assert (after.state, after.attempt != MINE, after.barred_keys) == ("open", True, 1)
+    assert after.idempotency_key == f"{operation.operation_id}-2"
+    assert Settlement.objects.get().outcome == "not_performed"
+    assert not Performance.objects.exists()
+
+
+@pytest.mark.ambiguity("AMB-35")
+@pytest.mark.parametrize(
+    "answer",
+    [
+        None,
+        RuntimeError,
+        NotPerformed,  # raised by something that the hook calls, which may know less
+        OperationalError,
+        True,
+        {"id": "tr_7"},
+        Performed({"id": object()}),
+        Performed(status=503),
+        Performed(HttpResponse(status=404)),
+        Performed(SimpleTemplateResponse("no/such/template.html")),
+    ],
+    ids=str,
+)
+def test_amb_35_an_error_in_a_hook_means_still_unknown(
+    reaching: Reaching, answer: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    operation = reaching.unknown()
+    before = facts(operation)
+    reaching.says = saying(answer)
+    assert maintenance.reconcile(now=LEASE_OVER) == counted(still_unknown=1)
+
+    assert facts(operation) == before
+    assert not Settlement.objects.exists()
+    logged = [
+        record
+        for record in caplog.records
+        if getattr(record, "operation_id", None) == operation.operation_id
+        and record.getMessage() == "The reconcile hook failed; still unknown."
+    ]
+    assert len(logged) == (0 if answer is None else 1)
+
+
+@pytest.mark.parametrize("by_response", [True, False])
+def test_what_a_hook_gives_for_the_website_is_stored_without_its_body(
+    reaching: Reaching, by_response: bool
+) -> None:
+    reaching.unknown(interface="website")
+    result: Any = HttpResponseRedirect("/orders/1/") if by_response else {"id": "tr_7"}
+    reaching.says = saying(Performed(result))
+    assert maintenance.reconcile(now=LEASE_OVER) == counted(performed=1)
+
+    performance = Performance.objects.get()
+    assert performance.body is None
+    assert performance.status == (302 if by_response else 200)
+    assert (["Location", "/orders/1/"] in json.loads(performance.headers)) is by_response
+
+
+def test_a_response_that_is_rendered_late_is_rendered_for_the_record(reaching: Reaching) -> None:
+    reaching.unknown()
+    template = engines["django"].from_string("done {{ what }}")
+    response = SimpleTemplateResponse(template, {"what": "it"}, content_type="text/plain")
+    reaching.says = saying(Performed(response))
+    maintenance.reconcile(now=LEASE_OVER)
+
+    assert bytes(Performance.objects.get().body or b"") == b"done it"
+
+
+def test_a_result_that_is_too_long_is_stored_as_a_plain_statement(
+    reaching: Reaching, settings: Any
+) -> None:
+    settings.POPPY_OPERATIONS = {**settings.POPPY_OPERATIONS, "STORED_BODY_BYTES": 10}
+    reaching.unknown()
+    reaching.says = saying(Performed({"id": "x" * 10}))
+    maintenance.reconcile(now=LEASE_OVER)
+
+    assert Performance.objects.get().body is None
+
+
+def test_a_hook_is_never_asked_while_an_attempt_runs(reaching: Reaching) -> None:
+    revision = returned(action=reaching.action.name)
+    begun(revision, effects="external")
+    assert maintenance.reconcile(now=NOW + timedelta(seconds=60)) == counted()
+    assert reaching.asked == []
+
+    assert maintenance.reconcile(now=LEASE_OVER) == counted(still_unknown=1)
+    assert len(reaching.asked) == 1
+
+
+def test_each_operation_is_read_again_before_its_hook_is_asked(reaching: Reaching) -> None:
+    first, second = reaching.unknown("one"), reaching.unknown("two")
+
+    def meanwhile() -> None:
+        # While the hook of the first one is asked, the second one is settled and begun again.
+        performing.release(second, MINE)
+        begun(second.revisions.get(), effects="external", attempt=OTHER)
+
+    reaching.says = meanwhile
+    assert maintenance.reconcile(now=NOW + SECOND) == counted(still_unknown=1)
+    assert reaching.asked == [first.operation_id]
+
+
+def settled_by_hand_and_begun_again(operation: Operation) -> None:
+    assert maintenance.settle_by_hand(read(operation), None, by="bob", because="", now=NOW)
+    begun(operation.revisions.get(), effects="external", attempt=OTHER)
+
+
+@pytest.mark.parametrize("answer", [Performed(), NotPerformed()])
+def test_a_verdict_that_comes_after_another_attempt_has_begun_judges_nothing(
+    reaching: Reaching, answer: Any
+) -> None:
+    operation = reaching.unknown()
+
+    def late() -> Any:
+        settled_by_hand_and_begun_again(operation)
+        return answer
+
+    reaching.says = late
+    assert maintenance.reconcile(now=LEASE_OVER) == counted(still_unknown=1)
+
+    after = read(operation)
+    assert (after.state, after.attempt) == ("performing", OTHER)
+    assert Settlement.objects.count() == 1
+    # The outside refuses the key by now, so the attempts to come have another one.
+    assert after.barred_keys == (1 if isinstance(answer, NotPerformed) else 0)
+
+
+def test_two_reconcilers_judge_once(reaching: Reaching) -> None:
+    operation = reaching.unknown()
+
+    def and_the_other() -> Any:
+        reaching.says = saying(NotPerformed())
+        assert maintenance.reconcile(now=LEASE_OVER) == counted(not_performed=1)
+        return NotPerformed()
+
+    reaching.says = and_the_other
+    assert maintenance.reconcile(now=LEASE_OVER) == counted(still_unknown=1)
+    assert read(operation).barred_keys == 1
+    assert Settlement.objects.count() == 1
+
+
+def test_an_operation_that_was_performed_meanwhile_keeps_its_key(reaching: Reaching) -> None:
+    operation = reaching.unknown()
+    approval = Approval.objects.get()
+
+    def finished() -> Any:
+        performing.finish_external(operation, approval, ANSWER, attempt=MINE, now=NOW)
+        return NotPerformed()
+
+    reaching.says = finished
+    assert maintenance.reconcile(now=LEASE_OVER) == counted(still_unknown=1)
+    assert (read(operation).state, read(operation).barred_keys) == ("performed", 0)
+
+
+def test_what_lapsed_is_freed_whatever_the_action_is_by_now(reaching: Reaching) -> None:
+    in_database = returned(action=reaching.action.name, slot="one")
+    begun(in_database)
+    queued = returned(action=reaching.action.name, slot="two")
+    begun(queued, effects="external", queued=True)
+    assert maintenance.reconcile(now=NOW + timedelta(hours=1)) == counted(freed=2)
+
+    assert reaching.asked == []
+    assert {facts(row.operation)["state"] for row in (in_database, queued)} == {"open"}
+
+
+@pytest.mark.parametrize("action", ["tests.gone", "shop.buy"])
+def test_without_a_hook_it_stays_unknown(action: str) -> None:
+    """An action that is gone, and one whose effects are in the database by now."""
+    revision = returned(action=action)
+    begun(revision, effects="external")
+    performing.mark_unknown(revision.operation, MINE, NOW)
+
+    assert maintenance.reconcile(now=NOW + DAY) == counted(still_unknown=1)
+    assert facts(revision.operation)["state"] == "performing"
+
+
+def test_a_database_in_the_way_leaves_it_unknown(
+    reaching: Reaching, caplog: pytest.LogCaptureFixture
+) -> None:
+    reaching.unknown()
+    reaching.says = saying(Performed())
+    with in_the_way("INSERT", 2):
+        assert maintenance.reconcile(now=LEASE_OVER) == counted(still_unknown=1)
+    assert "in the way of reconciling" in caplog.text
+    begun(returned(slot="lapsed"))
+    with in_the_way("UPDATE", 4):
+        assert maintenance.reconcile(now=LEASE_OVER) == counted(still_unknown=2)
+    assert maintenance.reconcile(now=LEASE_OVER) == counted(performed=1, freed=1)
+
+
+def test_what_somebody_else_freed_first_is_not_counted(monkeypatch: Any) -> None:
+    begun(returned())
+    monkeypatch.setattr(performing, "free", lambda *args: False)
+
+    assert maintenance.reconcile(now=LEASE_OVER) == counted(still_unknown=1)
+
+
+def test_many_are_reconciled_in_batches(reaching: Reaching, monkeypatch: Any) -> None:
+    monkeypatch.setattr(maintenance, "BATCH", 2)
+    for number in range(5):
+        reaching.unknown(f"slot {number}")
+    reaching.says = saying(Performed())
+
+    assert maintenance.reconcile(now=LEASE_OVER) == counted(performed=5)
+
+
+def test_a_dry_run_asks_nobody_and_frees_nothing(reaching: Reaching) -> None:
+    unknown, lapsed = reaching.unknown("one"), returned(slot="two")
+    begun(lapsed)
+    before = [facts(unknown), facts(lapsed.operation)]
+
+    assert maintenance.reconcile(now=LEASE_OVER, dry_run=True) == counted(still_unknown=1, freed=1)
+    assert [facts(unknown), facts(lapsed.operation)] == before
+    assert reaching.asked == []
+
+
+# Settling by hand
+
+
+@pytest.mark.parametrize(
+    ("performed", "error"), [(Performed(status=503), ValueError), (True, TypeError)]
+)
+def test_an_answer_given_by_hand_has_to_be_one(
+    reaching: Reaching, performed: Any, error: type[Exception]
+) -> None:
+    operation = reaching.unknown()
+    with pytest.raises(error):
+        maintenance.settle_by_hand(operation, performed, by="bob", because="", now=LEASE_OVER)
+    assert read(operation).state == "performing"
+
+
+def test_what_a_person_settles_keeps_its_key(reaching: Reaching) -> None:
+    operation = reaching.unknown()
+    settle = maintenance.settle_by_hand
+    assert not settle(returned(slot="other").operation, None, by="bob", because="why")
+    assert settle(operation, None, by="bob", because="why")
+
+    assert read(operation).barred_keys == 0
+    assert Settlement.objects.get().settled_by == "bob"
+
+
+# What is stuck
+
+
+def test_what_does_not_end_by_itself_is_listed_the_oldest_first(reaching: Reaching) -> None:
+    unknown = reaching.unknown("one")
+    hookless = returned(action="shop.buy", slot="two")
+    begun(hookless, effects="external", lease_s=10)
+    gone = returned(action="tests.gone", slot="three")
+    begun(gone, effects="external", lease_s=20)
+    lapsed = returned(slot="four")
+    begun(lapsed, lease_s=30)
+    running = returned(slot="five")
+    begun(running, lease_s=3600)
+    found = maintenance.stuck(now=LEASE_OVER)
+
+    assert [(item.operation_id, item.why) for item in found] == [
+        (unknown.operation_id, "unknown outcome"),
+        (hookless.operation.operation_id, "no reconcile hook"),
+        (gone.operation.operation_id, "action gone"),
+        (lapsed.operation.operation_id, "lapsed"),
+    ]
+    assert (found[0].action, found[0].interface) == (reaching.action.name, "api")
+    assert found[0].since == NOW.isoformat()
+
+
+# Requeue
+
+
+class Queue:
+    """A queue that keeps its messages, unless it is down."""
+
+    def __init__(self) -> None:
+        self.messages: list[tuple[str, str]] = []
+        self.takes = 1000
+
+    def __call__(self, operation_id: str, attempt: str) -> None:
+        if len(self.messages) >= self.takes:
+            message = "connection refused"
+            raise ConnectionError(message)
+        self.messages.append((operation_id, attempt))
+
+
+queue = Queue()
+
+
+@pytest.fixture
+def broker(settings: Any) -> Queue:
+    settings.POPPY_OPERATIONS = {
+        **settings.POPPY_OPERATIONS,
+        "QUEUE": "tests.test_maintenance.queue",
+    }
+    queue.__init__()  # type: ignore[misc]  # empty again
+    return queue
+
+
+def test_attempts_that_no_worker_started_are_enqueued_again(broker: Queue) -> None:
+    waiting = returned(slot="one")
+    begun(waiting, queued=True)
+    started = returned(slot="two")
+    begun(started, queued=True, attempt=OTHER)
+    performing.start(read(started.operation), OTHER, NOW)
+    begun(returned(slot="three"), attempt="c" * 32)
+    message = (waiting.operation.operation_id, MINE)
+
+    assert maintenance.requeue(now=NOW + timedelta(seconds=60)) == 0
+    assert maintenance.requeue(now=NOW + timedelta(seconds=61), dry_run=True) == 1
+    assert broker.messages == []
+    assert maintenance.requeue(now=NOW + timedelta(seconds=61)) == 1
+    assert maintenance.requeue(now=NOW + performing.QUEUE_LEASE) == 1
+    assert broker.messages == [message, message]
+    assert maintenance.requeue(now=NOW + performing.QUEUE_LEASE + SECOND) == 0
+
+
+def test_a_queue_that_takes_nothing_is_tried_again_later(
+    broker: Queue, caplog: pytest.LogCaptureFixture
+) -> None:
+    for number in range(3):
+        begun(returned(slot=f"slot {number}"), queued=True)
+    broker.takes = 2
+
+    assert maintenance.requeue(now=NOW + timedelta(minutes=2)) == 2
+    assert "2 were enqueued again" in caplog.text
+    broker.takes = 1000
+    assert maintenance.requeue(now=NOW + timedelta(minutes=2)) == 3
+
+
+# Purge
+
+
+def everything_of(revision: Revision) -> None:
+    approval = begun(revision, effects="external")
+    performing.mark_unknown(revision.operation, MINE, NOW)
+    maintenance.settle_by_hand(read(revision.operation), None, by="bob", because="", now=NOW)
+    Decline.objects.create(
+        operation=revision.operation, revision=revision, approver="agent", declined_at=NOW
+    )
+    performing.finish_external(revision.operation, approval, ANSWER, attempt=MINE, now=NOW)
+
+
+def rows() -> list[int]:
+    models = (Operation, Revision, Approval, Decline, Performance, Settlement)
+    return [model.objects.count() for model in models]
+
+
+@pytest.mark.requirement("OPS-7-04", "OPS-7-06")
+@pytest.mark.ambiguity("AMB-08")
+def test_amb_08_an_operation_is_remembered_a_day_beyond_all_its_revisions() -> None:
+    first = returned()
+    later = NOW + timedelta(minutes=5)
+    second = asking.return_revision(ASKED, read(first.operation), later)
+    assert second is not None
+    everything_of(first)
+    last_moment = second.expires_at + DAY
+
+    assert maintenance.purge(now=last_moment) == Purged(0, 0)
+    assert rows() == [1, 2, 1, 1, 1, 1]
+    gone = last_moment + SECOND
+    assert maintenance.purge(now=gone, dry_run=True) == Purged(1, 0)
+    assert rows() == [1, 2, 1, 1, 1, 1]
+    assert maintenance.purge(now=gone) == Purged(1, 0)
+    assert rows() == [0] * 6
+
+
+@pytest.mark.requirement("OPS-7-05")
+@pytest.mark.parametrize("fate", ["performing", "unknown", "queued"])
+def test_what_is_performing_or_of_unknown_outcome_is_never_forgotten(fate: str) -> None:
+    revision = returned()
+    begun(revision, effects="external", queued=fate == "queued")
+    if fate == "unknown":
+        performing.mark_unknown(revision.operation, MINE, NOW)
+
+    assert maintenance.purge(now=EXPIRED + timedelta(days=365)) == Purged(0, 0)
+    assert read(revision.operation).state == "performing"
+
+
+def test_it_goes_in_small_batches(monkeypatch: Any) -> None:
+    for number in range(5):
+        returned(slot=f"slot {number}")
+    sizes: list[int] = []
+    forget = purging.forget
+
+    def watched(now: Any, most: int) -> int:
+        sizes.append(forget(now, most))
+        return sizes[-1]
+
+    monkeypatch.setattr(purging, "forget", watched)
+    assert maintenance.purge(now=EXPIRED + 2 * DAY, batch=2) == Purged(5, 0)
+    assert sizes == [2, 2, 1, 0]
+
+
+def test_a_database_in_the_way_of_a_purge_is_told() -> None:
+    returned()
+    with in_the_way("DELETE", 2), pytest.raises(Busy):
+        maintenance.purge(now=EXPIRED + 2 * DAY)
+    assert rows()[0] == 1
+
+
+def test_joins_that_are_over_are_forgotten_in_batches(signed_in: SessionOf) -> None:
+    for _ in range(3):
+        signed_in.browser()
+    now = Join.objects.latest("expires_at").expires_at + DAY
+    assert maintenance.purge(now=now - timedelta(seconds=30), dry_run=True).joins <= 2
+
+    assert maintenance.purge(now=now + SECOND, dry_run=True) == Purged(0, 3)
+    assert maintenance.purge(now=now + SECOND, batch=2) == Purged(0, 3)
+    assert not Join.objects.exists()
+
+
+@contextmanager
+def beside(work: Callable[[], Any], *, stop_at: str) -> Iterator[list[Any]]:
+    """Have another connection do something, and wait in its transaction for a while.
+
+    It stops at its first statement that contains a word; the block runs meanwhile. What it gave
+    back, or raised, is known after the block.
+    """
+    stopped, go_on = threading.Event(), threading.Event()
+    outcome: list[Any] = []
+
+    def stop(execute: Callable[..., Any], sql: str, *args: Any) -> Any:
+        if sql.startswith(stop_at) and not stopped.is_set():
+            stopped.set()
+            go_on.wait(10)
+        return execute(sql, *args)
+
+    def run() -> None:
+        try:
+            with connection.execute_wrapper(stop):
+                outcome.append(work())
+        except Exception as error:  # noqa: BLE001  for the test to look at
+            outcome.append(error)
+        finally:
+            connections.close_all()
+            stopped.set()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    # Long enough for the block to come to where it has to wait for the other transaction.
+    timer = threading.Timer(0.7, go_on.set)
+    try:
+        assert stopped.wait(10)
+        timer.start()
+        yield outcome
+    finally:
+        thread.join(20)
+        timer.cancel()
+
+
+@pytest.fixture
+def own_connections(transactional_db: None) -> None:
+    if not has_connections_of_its_own():
+        pytest.skip("SQLite's memory is one connection's.")
+
+
+LONG_AFTER = EXPIRED + 2 * DAY
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_returned_again_while_it_is_purged_stays(own_connections: None) -> None:
+    operation = returned().operation
+
+    def ask() -> Revision | None:
+        return asking.return_revision(ASKED, read(operation), LONG_AFTER)
+
+    with beside(ask, stop_at="INSERT INTO") as asked:
+        assert purging.forget(LONG_AFTER, 10) == 0
+    assert isinstance(asked[0], Revision)
+    assert set(Revision.objects.values_list("number", flat=True)) == {1, 2}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_begun_while_it_is_purged_stays(own_connections: None) -> None:
+    revision = returned()
+
+    def begin() -> None:
+        begun(revision, now=LONG_AFTER, effects="external")
+
+    with beside(begin, stop_at="INSERT INTO") as begins:
+        assert purging.forget(LONG_AFTER, 10) == 0
+    assert begins == [None]
+    assert facts(revision.operation)["state"] == "performing"
+
+
+def purge_meanwhile() -> int:
+    return purging.forget(LONG_AFTER, 10)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_ask_that_meets_a_purge_returns_a_new_operation(own_connections: None) -> None:
+    operation = returned().operation
+    with beside(purge_meanwhile, stop_at="DELETE FROM") as purged:
+        further = asking.return_revision(ASKED, operation, LONG_AFTER)
+        assert further is None
+        anew = asking.return_operation(ASKED, LONG_AFTER)
+    assert purged == [1]
+    assert anew is not None
+    assert [row.pk for row in Operation.objects.all()] == [anew.operation_id]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_begin_that_meets_a_purge_has_lost(own_connections: None) -> None:
+    revision = returned()
+    approval = begun(revision)
+    performing.release(revision.operation, MINE)
+    operation = read(revision.operation)
+    with beside(purge_meanwhile, stop_at="DELETE FROM") as purged:
+        options = {"attempt": OTHER, "effects": "external", "lease_s": 60, "now": LONG_AFTER}
+        with suppress(Busy):  # as some databases tell it
+            assert not performing.begin(operation, approval, **options)
+    assert purged == [1]
+    assert rows() == [0] * 6
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_late_end_that_meets_a_purge_is_told_as_lost(own_connections: None) -> None:
+    revision = returned()
+    approval = begun(revision, effects="external")
+    performing.mark_unknown(revision.operation, MINE, NOW)
+    maintenance.settle_by_hand(read(revision.operation), None, by="bob", because="", now=NOW)
+    with beside(purge_meanwhile, stop_at="DELETE FROM") as purged:
+        end = performing.finish_external(
+            revision.operation, approval, ANSWER, attempt=MINE, now=LONG_AFTER
+        )
+    assert purged == [1]
+    assert end is performing.Finish.LOST
+    assert rows() == [0] * 6
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_purges_forget_once(own_connections: None) -> None:
+    for number in range(3):
+        returned(slot=f"slot {number}")
+    with beside(purge_meanwhile, stop_at="DELETE FROM") as purged:
+        second = purging.forget(LONG_AFTER, 10)
+    assert (purged, second) == ([3], 0)
+    assert rows() == [0] * 6
+
+
+# The commands
+
+
+def told(name: str, *arguments: str, capsys: Any) -> str:
+    call_command(name, *arguments)
+    printed: str = capsys.readouterr().out
+    return printed
+
+
+def test_the_commands_have_nothing_to_do_at_first(db: None, capsys: Any) -> None:
+    purge = told("poppy_purge", capsys=capsys)
+    assert purge == "Forgot 0 operations and 0 joins.\n"
+    nothing = "Performed: 0. Not performed: 0. Still unknown: 0. Freed: 0. Enqueued again: 0.\n"
+    assert told("poppy_reconcile", capsys=capsys) == nothing
+    assert told("poppy_stuck", capsys=capsys) == "0 stuck.\n"
+    assert json.loads(told("poppy_stuck", "--json", capsys=capsys)) == []
+
+
+def test_poppy_purge_forgets_and_counts(capsys: Any) -> None:
+    returned()
+    Operation.objects.update(created_at=NOW - timedelta(days=3650))
+    Revision.objects.update(expires_at=NOW - timedelta(days=3650))
+    dry = told("poppy_purge", "--dry-run", capsys=capsys)
+
+    assert dry == "Would forget 1 operations and 0 joins.\n"
+    counts = json.loads(told("poppy_purge", "--json", capsys=capsys))
+    assert counts == {"operations": 1, "joins": 0}
+
+
+def test_poppy_reconcile_asks_and_counts(reaching: Reaching, broker: Queue, capsys: Any) -> None:
+    reaching.unknown()
+    reaching.says = saying(NotPerformed())
+    dry = told("poppy_reconcile", "--dry-run", capsys=capsys)
+    assert dry.startswith("Nothing was changed; nobody was asked.\n")
+    assert "Still unknown: 1." in dry
+    counts = json.loads(told("poppy_reconcile", "--json", capsys=capsys))
+
+    assert counts == {**UNKNOWN, "still_unknown": 0, "not_performed": 1, "requeued": 0}
+
+
+def test_poppy_stuck_names_each_operation(reaching: Reaching, capsys: Any) -> None:
+    operation = reaching.unknown()
+    listed = told("poppy_stuck", capsys=capsys)
+    since = NOW.isoformat()
+
+    assert listed == (
+        f"{operation.operation_id} tests.reaching since {since}: unknown outcome\n1 stuck.\n"
+    )
+    assert json.loads(told("poppy_stuck", "--json", capsys=capsys)) == [
+        {
+            "operation_id": operation.operation_id,
+            "action": "tests.reaching",
+            "interface": "api",
+            "since": since,
+            "why": "unknown outcome",
+        }
+    ]
+
+
+def test_results_are_spelled_for_machines() -> None:
+    assert json.loads(maintenance.as_json(Purged(1, 2))) == {"operations": 1, "joins": 2}
