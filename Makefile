@@ -48,6 +48,15 @@ migrations: $(VENV)/.test ## check that no migration is missing
 	$(BIN)/python -m django makemigrations --check --dry-run --settings tests.settings poppy_operations
 	$(BIN)/python manage.py makemigrations --check --dry-run
 
+messages: $(VENV)/.test ## bring the translations up to date and compile them (needs gettext)
+	cd poppy_operations && ../$(BIN)/python -m django makemessages \
+		--all --add-location file --no-obsolete
+	cd poppy_operations && ../$(BIN)/python -m django compilemessages
+
+screenshots: $(VENV)/.test ## take the documentation's pictures (needs Chromium and npm)
+	$(PIP) install --group browser
+	POPPY_SCREENSHOTS=docs/images $(BIN)/python -m pytest -m browser tests/browser_story
+
 conformance: $(VENV)/.test ## bring the list of what is shown up to date, and its page
 	$(BIN)/python -m tests.conformance
 
