@@ -1,0 +1,124 @@
+"""Rules: what browsers do on the website."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.agents import reference
+from tests.model.approving import MADE_UP, Approving
+from tests.model.dice import Dice
+from tests.model.model import PERFORMED, Expected, Run, Want
+from tests.model.people import PASSWORD, Browser, Session
+
+STRAY = f'operation_id="{MADE_UP}", revision="{MADE_UP}", approver="user"'
+
+
+class Browsing(Approving):
+    """Joined browsers, browsers with a login of their own, and ordinary visitors."""
+
+    def join(self, dice: Dice) -> None:
+        """A browser joins a Session, in place of another one."""
+        joining, to = dice.choose(self.browsers), dice.choose(self.sessions)
+        if to.owner.agent not in self.revoked and not joining.own_login:
+            self.join_session(joining, to)
+
+    def sign_in(self, dice: Dice) -> None:
+        """A joined browser gets a login that its join did not give."""
+        one, name = dice.choose(self.browsers), dice.choose(("alice", "bob"))
+        if one.joined(self.model.now) is None:
+            return
+        response = one.client.post(
+            "/accounts/login/?next=/done/", {"username": name, "password": PASSWORD}
+        )
+        assert response.status_code == 302
+        one.own_login = name
+
+    def sign_out(self, dice: Dice) -> None:
+        """The site's own sign-out starts an ordinary visitor's session."""
+        one = dice.choose(self.browsers)
+        assert one.client.post("/accounts/logout/").status_code == 302
+        one.leaves()
+        one.is_marked, one.own_login = False, ""
+
+    def ask_on_website(self, dice: Dice) -> None:
+        """A browser asks for an action, and its agent mostly looks up what for."""
+        one = dice.choose(self.browsers)
+        if one.joined(self.model.now) is None and not dice.one_in(6):
+            self.bring(one, dice.choose(self.sessions))
+        session = one.joined(self.model.now)
+        page, stray = dice.one_in(4), dice.one_in(12)
+        response = self.on_website(one, dice.want(self.actions), dice.run(), page=page, stray=stray)
+        if (
+            not dice.one_in(3)
+            and session
+            and response is not None
+            and "Poppy-Operation" in response
+        ):
+            _, ref = reference(response)
+            self.at_endpoint(session, self.answers.refs[ref], None, lambda: None)
+
+    def go_on(self, dice: Dice) -> None:
+        """A browser makes a request again for which an approval was recorded."""
+        waiting = [one for one in self.remembered() if one.is_waiting]
+        unused = [one for one in waiting if one.operation.state != PERFORMED]
+        if not waiting:
+            return
+        revision = dice.choose(unused or waiting)
+        chosen = dice.choose(self.browsers)
+        if not dice.one_in(8):
+            owner = revision.operation.owner
+            of_owner = [one for one in self.everybody if one.owner == owner]
+            self.bring(chosen, dice.choose(of_owner))
+        self.on_website(chosen, revision.want, dice.run(), page=False, stray=False)
+
+    def watch(self, dice: Dice) -> None:
+        """A waiting page asks where its operation stands."""
+        shown = [one for one in self.remembered() if one.watch]
+        if not shown:
+            return
+        one, revision = dice.choose(self.browsers), dice.choose(shown)
+        session = one.joined(self.model.now)
+        expected = self.model.watch(None if session is None else session.owner, revision)
+        response = one.client.get(revision.watch)
+        assert (response.status_code, response.json()["status"]) == (200, expected)
+
+    def bring(self, browser: Browser, session: Session) -> None:
+        """Have a browser joined to a Session of this owner, where it can be."""
+        if browser.own_login:
+            browser.client.post("/accounts/logout/")
+            browser.leaves()
+            browser.is_marked, browser.own_login = False, ""
+        joined = browser.joined(self.model.now)
+        is_there = joined is not None and joined.owner == session.owner
+        if session.owner.agent not in self.revoked and not is_there:
+            self.join_session(browser, session)
+
+    def on_website(self, browser: Browser, want: Want, run: Run, *, page: bool, stray: bool) -> Any:
+        """Make one request of a browser."""
+        session = browser.joined(self.model.now)
+        headers = {} if page else {"accept": "application/json"}
+        headers |= {"Poppy-Approval": STRAY} if stray else {}
+        fields = {"quantity": f"{want.spelled}{want.quantity}"}
+        fields |= {name: getattr(want, name) for name in ("note", "trace") if getattr(want, name)}
+        self.asked = want
+
+        def expect() -> Expected:
+            if not browser.is_marked:
+                # Nobody but an agent's own request approves anything.
+                return STRAY_APPROVAL if stray else self.model.visit(want)
+            if session is None:
+                return self.model.undeclared(want)
+            declared = session.declared
+            return self.model.website(session.owner, declared=declared, want=want, run=run)
+
+        return self.request(
+            lambda: browser.client.post(
+                f"/web/{want.action}/{want.item}/", fields, headers=headers
+            ),
+            run,
+            expect,
+            sid=session.speaks.sid if session else "-",
+        )
+
+
+STRAY_APPROVAL = Expected("error", status=403, code="invalid_session")

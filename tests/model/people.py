@@ -1,0 +1,111 @@
+"""Who takes part: Sessions of Personal Agents, and the browsers that join them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.test import Client
+
+from poppy_operations.testing.agents import PersonalAgent, TokenIssuer
+from tests.agents import HOST, SessionOf
+from tests.model.model import Owner
+
+JOIN_MS = 60 * 60 * 1000
+AGENTS = {
+    "A": PersonalAgent("https://agent.example/client"),
+    "B": PersonalAgent("https://other-agent.example/client"),
+}
+ISSUER = TokenIssuer()
+PASSWORD = "sesame"
+# agent, User, account, sid, whether it declares the extension
+SESSIONS = (
+    ("A", "u1", "alice", "ses_1", True),
+    ("A", "u1", "", "ses_2", True),
+    ("A", "u1", "alice", "ses_3", True),
+    ("A", "u1", "alice", "ses_4", False),
+    ("A", "u1", "", "ses_5", False),
+    ("A", "u2", "", "ses_6", True),
+    ("A", "u2", "alice", "ses_7", True),
+    ("B", "u1", "alice", "ses_8", True),
+    ("A", "u1", "bob", "ses_9", True),
+    ("B", "u1", "", "ses_10", True),
+)
+
+
+@dataclass(eq=False)
+class Session:
+    """One Session, and how its agent speaks."""
+
+    owner: Owner
+    declared: bool
+    speaks: SessionOf
+
+    @classmethod
+    def of(cls, row: tuple[str, str, str, str, bool], accounts: dict[str, str]) -> Session:
+        """A Session of ``SESSIONS``."""
+        agent, user, account, sid, declared = row
+        speaks = SessionOf(
+            AGENTS[agent],
+            ISSUER,
+            user_id=user,
+            sid=sid,
+            account=accounts[account] if account else None,
+            declared=declared,
+            client=new_client(),
+        )
+        return cls(Owner(agent, user, account), declared, speaks)
+
+    def join(self, browser: Client) -> None:
+        """Join a browser, whose person confirms what its page asks."""
+        ticket = self.speaks.client.post(
+            "/poppy/join", "", "application/json", headers=self.speaks.headers()
+        )
+        path = "/" + ticket.json()["url"].split("/", 3)[3]
+        joined = browser.get(path, headers={"Sec-Fetch-Site": "none", "Sec-Fetch-Mode": "navigate"})
+        if joined.status_code == 200:
+            joined = browser.post(path, headers={"Sec-Fetch-Site": "same-origin"})
+        assert joined.status_code == 303, joined.content
+
+    def look_up(self, ref: str, headers: dict[str, str] | None = None) -> Any:
+        """Ask the endpoint for a reference; with an approval among the headers, send it."""
+        return self.speaks.client.post(
+            "/poppy/operations",
+            data=json.dumps({"ref": ref}),
+            content_type="application/json",
+            headers={**self.speaks.headers(), **(headers or {})},
+        )
+
+
+@dataclass(eq=False)
+class Browser:
+    """A browser: an ordinary visitor's until it is joined to a Session."""
+
+    client: Client = field(default_factory=lambda: new_client())
+    is_marked: bool = False
+    session: Session | None = None
+    until: int = 0
+    own_login: str = ""
+
+    def joined(self, now: int) -> Session | None:
+        """The Session that the website handles the browser's requests as."""
+        return None if self.own_login else self.join(now)
+
+    def join(self, now: int) -> Session | None:
+        """The Session of its live join."""
+        return self.session if now < self.until else None
+
+    def account(self, now: int) -> str:
+        """Whose account the browser is signed in to."""
+        session = self.join(now)
+        return self.own_login or (session.owner.account if session else "")
+
+    def leaves(self) -> None:
+        """Its join is over for good; the browser stays an agent's."""
+        self.session, self.until = None, 0
+
+
+def new_client(**options: Any) -> Client:
+    """A client whose server answers 500 where a view raises."""
+    return Client(raise_request_exception=False, headers={"host": HOST}, **options)

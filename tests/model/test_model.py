@@ -1,0 +1,80 @@
+"""Runs the state machine: a smoke of it always, all of it in CI, more by ``POPPY_MODEL_STEPS``."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.contrib.auth import get_user_model
+from hypothesis import HealthCheck, Phase, seed, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from poppy_operations.declarations import registry
+from poppy_operations.sessions.agents import add_agent
+from tests.model.machine import OperationsMachine
+from tests.model.people import AGENTS, ISSUER, PASSWORD
+from tests.model.site import ACTIONS
+from tests.model.world import CAP
+
+SMOKE_STEPS = 400
+STEPS_OF_EXAMPLE = 50
+WEEKS_S = 10 * 365 * 24 * 60 * 60
+
+
+@pytest.fixture
+def company(db: None, settings: Any) -> Iterator[None]:
+    """The site of the model, its customers and the agents that it allows."""
+    settings.ROOT_URLCONF = "tests.model.site"
+    settings.SESSION_COOKIE_AGE = WEEKS_S
+    settings.POPPY_OPERATIONS = {
+        **settings.POPPY_OPERATIONS,
+        "COMPANY": "tests.model.site.ModelCompany",
+        "TOKEN_JWKS": ISSUER.jwks,
+        "OPEN_REVISIONS": CAP,
+    }
+    for agent in AGENTS.values():
+        add_agent(agent.client_id, jwks=agent.jwks)
+    users = get_user_model().objects
+    OperationsMachine.accounts = {
+        name: str(users.create_user(name, password=PASSWORD).pk) for name in ("alice", "bob")
+    }
+    for action in ACTIONS.values():
+        registry.add(action)
+    logging.disable()
+    yield
+    logging.disable(logging.NOTSET)
+    for action in ACTIONS.values():
+        registry.discard(action)
+
+
+def test_the_package_does_what_the_model_says(company: None, pytestconfig: Any) -> None:
+    steps = int(os.environ.get("POPPY_MODEL_STEPS") or SMOKE_STEPS)
+    with_seed = os.environ.get("POPPY_MODEL_SEED")
+    phases = [Phase.generate]
+    if os.environ.get("POPPY_MODEL_SHRINK"):
+        phases.append(Phase.shrink)
+    machine = OperationsMachine if not with_seed else seed(int(with_seed))(OperationsMachine)
+    OperationsMachine.steps.clear()
+    OperationsMachine.kinds.clear()
+    run_state_machine_as_test(
+        machine,
+        settings=settings(
+            max_examples=max(1, steps // STEPS_OF_EXAMPLE),
+            stateful_step_count=STEPS_OF_EXAMPLE,
+            derandomize=not with_seed,
+            database=None,
+            deadline=None,
+            report_multiple_bugs=False,
+            phases=phases,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
+    if os.environ.get("POPPY_MODEL_STEPS"):
+        writer = pytestconfig.get_terminal_writer()
+        for name in ("steps", "kinds"):
+            counted = getattr(OperationsMachine, name)
+            named = ", ".join(f"{number} {kind}" for kind, number in counted.most_common())
+            writer.line(f"\n{counted.total()} {name}: {named}")
