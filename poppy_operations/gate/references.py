@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from datetime import datetime
 
-from django.db import DatabaseError
+from django.db import DatabaseError, InterfaceError
 from django.http import HttpRequest
 
 from poppy_operations.browser.state import browser_of
@@ -113,7 +113,7 @@ def _looked_up(
     if not session.declared:
         return Refused("extension_required", {"extension": "operations"})
     if revision.looked_up_at is None:
-        with suppress(DatabaseError):  # Answered as if it had not been tried.
+        with suppress(DatabaseError, InterfaceError):  # Answered as if it had not been tried.
             asking.mark_looked_up(revision, now)
     return ApprovalRequired(as_returned(revision), sid=session.sid)
 
@@ -155,8 +155,8 @@ def _judged(
         return decided
     if decided:
         return None
-    approving.record(statement, named, sid=session.sid, now=now)
-    return Recorded()
+    recorded = approving.record(statement, named, sid=session.sid, now=now)
+    return Recorded() if recorded else None
 
 
 def _is_voided(revision: Revision) -> bool:

@@ -35,15 +35,19 @@ def stated(
     )
 
 
-def record(statement: ApprovalStatement, revision: Revision, *, sid: str, now: datetime) -> None:
-    """Record an approval for a request that is still to come; once for each revision."""
+def record(statement: ApprovalStatement, revision: Revision, *, sid: str, now: datetime) -> bool:
+    """Record an approval for a request that is still to come; once for each revision.
+
+    False where another one was recorded in the meantime, and perhaps voided since: look again.
+    """
     approval = stated(statement, revision, sid=sid, now=now)
     approval.recorded_for = revision
     try:
         durably(lambda: approval.save(using=using(), force_insert=True))
     except IntegrityError:
-        return  # The same approval, sent twice at once: the first one stands.
+        return False
     tell(approval_recorded, operation=revision.operation, revision=revision, approval=approval)
+    return True
 
 
 def decline(

@@ -63,6 +63,13 @@ def test_record_keeps_no_more_than_the_site_wants(settings: Any) -> None:
     assert (approval.input_type, approval.reference) == ("", "")
 
 
+def test_record_says_whether_the_record_is_its_own() -> None:
+    revision = returned(interface="website")
+    statement = statement_of(revision, "user")
+    assert approving.record(statement, revision, sid="ses_1", now=NOW)
+    assert not approving.record(statement, revision, sid="ses_1", now=NOW)
+
+
 def test_record_sent_twice_at_once_is_one_record() -> None:
     revision = returned(interface="website")
     first = record(revision)

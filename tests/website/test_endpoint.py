@@ -388,3 +388,20 @@ def test_amb_24_a_voided_approval_stays_void_and_the_browser_gets_another_revisi
     assert not approving.void(
         Approval.objects.latest("received_at"), by="", because="", now=row.received_at
     )
+
+
+def test_an_approval_that_was_recorded_and_voided_meanwhile_is_not_taken_for_recorded(
+    signed_out: SessionOf, jacket: Item, monkeypatch: Any
+) -> None:
+    ref = ask(signed_out.browser())
+    approval = approval_of(signed_out.look_up(ref))
+    record = approving.record
+
+    def too_late(statement: Any, revision: Any, **named: Any) -> bool:
+        assert record(statement, revision, **named)
+        voided = approving.void(Approval.objects.get(), by="alice", because="", now=timezone.now())
+        assert voided
+        return record(statement, revision, **named)
+
+    monkeypatch.setattr(approving, "record", too_late)
+    assert signed_out.endpoint(ref, approval).status_code == 400
