@@ -91,6 +91,7 @@ class Companion:
         self.keys = PersonalAgent(CLIENT_ID)
         self.moments: list[Moment] = []
         self.wire: list[Exchange] = []
+        self.seen = 0  # how many of them were there before the newest click
         self.browser: Browser | None = None
         self.question: Question | None = None
         self.instruction: Instruction | None = None
@@ -128,6 +129,7 @@ class Companion:
         if what not in steps:
             return False
         with self._lock:
+            self.seen = len(self.wire)
             try:
                 steps[what]()
             except (Surprise, OSError, HTTPException, LookupError, ValueError) as error:

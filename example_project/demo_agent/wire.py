@@ -44,7 +44,7 @@ class Header:
 
 @dataclass(frozen=True)
 class Headers:
-    """The headers of a message: those that tell something here, the protocol's first, and others."""
+    """The headers of a message: those that tell something here, the protocol's first; others."""
 
     telling: tuple[Header, ...]
     others: tuple[Header, ...]
@@ -73,6 +73,11 @@ class Exchange:
     def is_refusal(self) -> bool:
         """Whether the answer is an error to HTTP."""
         return self.answer.status >= HTTPStatus.BAD_REQUEST
+
+    @property
+    def is_told(self) -> bool:
+        """Whether it is more than a page that was looked at."""
+        return self.answer.method == "POST"
 
     @property
     def sent_headers(self) -> Headers:

@@ -95,5 +95,6 @@ def picture(page: Any, name: str, **options: Any) -> None:
     """Take a screenshot for the documentation, where ``POPPY_SCREENSHOTS`` names a folder."""
     folder = os.environ.get("POPPY_SCREENSHOTS")
     if folder:
+        page.wait_for_load_state("load")
         path = ROOT / Path(folder) / f"{name}.png"
         page.screenshot(path=path, animations="disabled", **options)

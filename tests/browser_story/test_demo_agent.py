@@ -144,6 +144,5 @@ def test_the_demo_agent_can_be_read(scheme: str, shop: Server, chromium: Any) ->
             "done": "The browser presses Continue",
         }.items():
             clicks.press(words)
+            picture(clicks.page, f"demo-agent-{name}-{scheme}", full_page=True)
             check(clicks.page)
-            picture(clicks.page, f"demo-agent-{name}-{scheme}")
-            picture(clicks.page, f"demo-agent-{name}-{scheme}-full", full_page=True)
