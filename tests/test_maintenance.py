@@ -365,6 +365,16 @@ def test_what_a_person_settles_keeps_its_key(reaching: Reaching) -> None:
     assert Settlement.objects.get().settled_by == "bob"
 
 
+def test_a_person_who_looked_at_an_earlier_attempt_judges_nothing(reaching: Reaching) -> None:
+    looked_at = reaching.unknown()
+    settled_by_hand_and_begun_again(looked_at)
+
+    assert not maintenance.settle_by_hand(looked_at, None, by="alice", because="", now=LEASE_OVER)
+    assert read(looked_at).attempt == OTHER
+    assert read(looked_at).barred_keys == 0
+    assert Settlement.objects.get().settled_by == "bob"
+
+
 # What is stuck
 
 
