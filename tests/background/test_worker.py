@@ -1,0 +1,446 @@
+"""What a worker makes of a queued attempt, whatever the queue does."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+import time_machine
+from django.http import HttpResponse, JsonResponse
+from django.template import engines
+from django.template.response import SimpleTemplateResponse
+
+from poppy_operations import NotPerformed, Terms, maintenance
+from poppy_operations.declarations import registry
+from poppy_operations.gate import worker
+from poppy_operations.gate.worker import as_response, perform_attempt
+from poppy_operations.lifecycle import performing
+from poppy_operations.lifecycle.durable import Busy
+from poppy_operations.models import Operation, Performance
+from tests.background.agents import MakeJob
+from tests.crash.site import Moments, in_database_later, outside_later
+from tests.lifecycle.rows import in_the_way
+
+pytestmark = pytest.mark.django_db
+ACTIONS = {"database": in_database_later, "external": outside_later}
+both = pytest.mark.parametrize("effects", ["database", "external"])
+doors = pytest.mark.parametrize("door", ["website", "api"])
+
+
+class Queue:
+    """A queue that keeps its messages until a test delivers them, unless it is down."""
+
+    def __init__(self) -> None:
+        self.messages: list[tuple[str, str]] = []
+        self.is_down = False
+        self.loses_answers = False
+
+    def __call__(self, operation_id: str, attempt: str) -> None:
+        if self.is_down:
+            message = "connection refused"
+            raise ConnectionError(message)
+        self.messages.append((operation_id, attempt))
+        if self.loses_answers:
+            message = "the connection was lost"
+            raise ConnectionError(message)
+
+    def deliver(self) -> list[bool]:
+        """Deliver every message that there ever was."""
+        return [perform_attempt(*message) for message in self.messages]
+
+
+queue = Queue()
+
+
+@pytest.fixture(autouse=True)
+def broker(settings: Any) -> Queue:
+    settings.POPPY_OPERATIONS = {
+        **settings.POPPY_OPERATIONS,
+        "QUEUE": "tests.background.test_worker.queue",
+    }
+    queue.__init__()  # type: ignore[misc]  # empty again
+    return queue
+
+
+@pytest.fixture
+def hooks(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Change what an action's hooks do."""
+
+    def change(of: str, **changes: Any) -> None:
+        for name, hook in changes.items():
+            monkeypatch.setattr(ACTIONS[of], name, hook)
+
+    return change
+
+
+def state() -> str:
+    return str(Operation.objects.get().state)
+
+
+@both
+@doors
+def test_the_agent_is_told_that_it_is_under_way_until_a_worker_has_performed_it(
+    job: MakeJob, broker: Queue, door: str, effects: str
+) -> None:
+    mine = job(door, effects)
+    first = mine.send()
+    assert first.status_code == (403 if door == "website" else 503)
+    assert not mine.is_done()
+    assert mine.times == 0
+    assert len(broker.messages) == 1
+    assert broker.deliver() == [True]
+
+    assert mine.is_done()
+    assert mine.times == 1
+    if door == "api":
+        assert json.loads(mine.send().content) == {"done": mine.operation_id}
+    assert Performance.objects.get().status == 200
+
+
+@both
+def test_the_same_message_twice_does_nothing_twice(
+    job: MakeJob, broker: Queue, effects: str
+) -> None:
+    mine = job(effects=effects)
+    mine.send()
+    broker.messages *= 2
+    assert broker.deliver() == [True, False]
+    assert broker.deliver() == [False, False]
+
+    assert mine.times == 1
+
+
+@both
+def test_the_same_message_to_two_workers_at_once_is_started_by_one(
+    job: MakeJob, broker: Queue, ordinary: Moments, effects: str
+) -> None:
+    mine = job(effects=effects)
+    mine.send()
+    others: list[bool] = []
+    ordinary.before_effect = lambda: others.extend(broker.deliver())
+    assert broker.deliver() == [True]
+
+    assert others == [False]
+    assert mine.times == 1
+
+
+def test_a_worker_that_read_the_attempt_before_another_one_started_it_has_lost(
+    job: MakeJob, broker: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = job()
+    mine.send()
+    monkeypatch.setattr(performing, "start", lambda *args: False)
+    assert broker.deliver() == [False]
+
+    assert mine.times == 0
+    assert state() == "performing"
+
+
+def test_messages_of_nothing_do_nothing(job: MakeJob, broker: Queue) -> None:
+    mine = job()
+    mine.send()
+
+    assert not perform_attempt(mine.operation_id, "b" * 32)
+    assert not perform_attempt("op_unknown", broker.messages[0][1])
+    assert mine.times == 0
+
+
+@both
+def test_a_start_that_is_interrupted_is_left_to_whoever_started_it(
+    job: MakeJob, broker: Queue, monkeypatch: pytest.MonkeyPatch, effects: str
+) -> None:
+    mine = job(effects=effects)
+    mine.send()
+    start = performing.start
+
+    def interrupted(*args: Any) -> bool:
+        start(*args)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(performing, "start", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        broker.deliver()
+
+    assert mine.times == 0
+    assert Operation.objects.get().started_at is not None
+
+
+def test_a_database_in_the_way_of_a_start_leaves_the_attempt_for_later(
+    job: MakeJob, broker: Queue
+) -> None:
+    mine = job()
+    mine.send()
+    with in_the_way("UPDATE", 1), pytest.raises(Busy):
+        broker.deliver()
+
+    assert maintenance.requeue() == 0  # not before a minute has passed
+    with time_machine.travel(Operation.objects.get().lease_until - timedelta(minutes=13)):
+        assert maintenance.requeue() == 1
+    assert broker.deliver() == [True, False]
+    assert mine.times == 1
+
+
+@doors
+def test_a_claim_that_was_lost_is_looked_at_again(
+    job: MakeJob, broker: Queue, monkeypatch: pytest.MonkeyPatch, door: str
+) -> None:
+    mine = job(door)
+    begin, answers = performing.begin, [False]
+
+    def lost_at_first(*args: Any, **options: Any) -> bool:
+        return answers.pop() if answers else begin(*args, **options)
+
+    monkeypatch.setattr(performing, "begin", lost_at_first)
+    assert mine.send().status_code == (403 if door == "website" else 503)
+    assert broker.deliver() == [True]
+    assert mine.times == 1
+
+
+# A queue that fails
+
+
+@both
+@doors
+def test_a_queue_that_is_down_loses_nothing(
+    job: MakeJob, broker: Queue, door: str, effects: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    mine = job(door, effects)
+    broker.is_down = True
+    answer = mine.send()
+    assert answer.status_code == 503
+    assert int(answer["Retry-After"]) > 0
+    assert state() == "open"
+    assert "The queue did not take an attempt." in caplog.text
+    broker.is_down = False
+    mine.send()
+    assert broker.deliver() == [True]
+
+    assert mine.is_done()
+    assert mine.times == 1
+
+
+@both
+def test_a_queue_that_took_it_and_said_otherwise_has_it_done_once(
+    job: MakeJob, broker: Queue, effects: str
+) -> None:
+    mine = job(effects=effects)
+    broker.loses_answers = True
+    assert mine.send().status_code == 503
+    broker.loses_answers = False
+    assert broker.deliver() == [False]
+    mine.send()
+    assert broker.deliver() == [False, True]
+
+    assert mine.times == 1
+
+
+def test_a_worker_that_is_faster_than_the_fault_of_the_queue_keeps_its_attempt(
+    job: MakeJob, settings: Any
+) -> None:
+    settings.POPPY_OPERATIONS["QUEUE"] = "tests.background.test_worker.performed_and_failed"
+    mine = job()
+    assert mine.send().status_code == 503
+    assert mine.times == 1
+    assert state() == "performed"
+
+    assert mine.is_done()
+
+
+def performed_and_failed(operation_id: str, attempt: str) -> None:
+    perform_attempt(operation_id, attempt)
+    message = "the connection was lost"
+    raise ConnectionError(message)
+
+
+def test_what_nobody_ever_started_is_free_again_once_the_queue_had_its_time(
+    job: MakeJob, broker: Queue
+) -> None:
+    mine = job()
+    mine.send()
+    lost, broker.messages = broker.messages, []
+    with time_machine.travel(Operation.objects.get().lease_until + timedelta(seconds=1)):
+        assert mine.send().status_code == 503  # begun again
+        assert broker.deliver() == [True]
+        broker.messages = lost
+        assert broker.deliver() == [False]
+
+    assert mine.times == 1
+
+
+# What the site says meanwhile
+
+
+@pytest.mark.parametrize(
+    "still",
+    [
+        lambda operation: Terms({"thing": "else"}),
+        lambda operation: NotPerformed(HttpResponse(status=410)),
+        lambda operation: NotPerformed(),
+    ],
+    ids=["other terms", "not any more", "no"],
+)
+@both
+def test_terms_that_do_not_hold_any_more_are_not_performed(
+    job: MakeJob, broker: Queue, hooks: Any, effects: str, still: Any
+) -> None:
+    mine = job(effects=effects)
+    mine.send()
+    hooks(effects, still=still)
+    assert broker.deliver() == [True]
+
+    assert (mine.times, state()) == (0, "open")
+
+
+@both
+def test_still_may_raise_what_it_may_return(
+    job: MakeJob, broker: Queue, hooks: Any, effects: str
+) -> None:
+    def gone(_operation: Any) -> Terms:
+        raise NotPerformed
+
+    mine = job(effects=effects)
+    mine.send()
+    hooks(effects, still=gone)
+    assert broker.deliver() == [True]
+
+    assert (mine.times, state()) == (0, "open")
+
+
+def fault(_operation: Any) -> Any:
+    message = "a fault of the site's"
+    raise RuntimeError(message)
+
+
+def test_a_fault_before_anything_reached_outside_is_no_unknown_outcome(
+    job: MakeJob, broker: Queue, hooks: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    mine = job(effects="external")
+    mine.send()
+    hooks("external", still=fault)
+    assert broker.deliver() == [True]
+
+    assert (mine.times, state()) == (0, "open")
+    assert "still= failed; nothing was performed." in caplog.text
+
+
+@pytest.mark.parametrize("hook", ["still", "perform"])
+def test_a_fault_with_effects_in_the_database_is_rolled_back_and_told(
+    job: MakeJob, broker: Queue, hooks: Any, hook: str
+) -> None:
+    mine = job()
+    mine.send()
+    hooks("database", **{hook: fault})
+    with pytest.raises(RuntimeError):
+        broker.deliver()
+
+    assert (mine.times, state()) == (0, "open")
+
+
+def test_a_fault_after_something_reached_outside_is_an_unknown_outcome(
+    job: MakeJob, broker: Queue, ordinary: Moments
+) -> None:
+    def hang_up() -> None:
+        message = "the gateway hung up"
+        raise ConnectionError(message)
+
+    mine = job(effects="external")
+    mine.send()
+    ordinary.after_effect = hang_up
+    assert broker.deliver() == [True]
+    assert Operation.objects.get().outcome_unknown_since is not None
+    assert not mine.is_done()
+    assert maintenance.reconcile().performed == 1
+
+    assert mine.send().status_code == 201  # as the hook says it
+    assert mine.times == 1
+
+
+# Deployments
+
+
+def test_an_action_that_this_worker_does_not_know_waits_for_another_worker(
+    job: MakeJob, broker: Queue, caplog: pytest.LogCaptureFixture
+) -> None:
+    mine = job()
+    mine.send()
+    with away():
+        assert broker.deliver() == [False]
+    assert "does not know the action" in caplog.text
+    assert state() == "performing"
+
+    assert broker.deliver() == [True]
+    assert mine.times == 1
+
+
+class away:  # noqa: N801  a context
+    """A release that has not got the action."""
+
+    def __enter__(self) -> None:
+        registry.discard(in_database_later)
+
+    def __exit__(self, *_args: object) -> None:
+        registry.add(in_database_later)
+
+
+@both
+def test_an_action_that_is_not_performed_in_the_background_any_more_does_nothing(
+    job: MakeJob, broker: Queue, hooks: Any, effects: str
+) -> None:
+    mine = job(effects=effects)
+    mine.send()
+    hooks(effects, perform=None)
+    assert broker.deliver() == [True]
+
+    assert (mine.times, state()) == (0, "open")
+
+
+@both
+def test_an_attempt_for_other_effects_than_the_action_has_now_is_given_back(
+    job: MakeJob, broker: Queue, hooks: Any, effects: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    mine = job(effects=effects)
+    mine.send()
+    hooks(effects, effects="external" if effects == "database" else "database")
+    assert broker.deliver() == [False]
+
+    assert (mine.times, state()) == (0, "open")
+    assert "begun for other effects" in caplog.text
+
+
+# Results
+
+
+def test_a_result_becomes_an_answer() -> None:
+    given = HttpResponse("x", status=201)
+
+    assert as_response(given) is given
+    assert as_response(None).status_code == 204
+    mapped = as_response({"a": 1})
+    assert isinstance(mapped, JsonResponse)
+    assert json.loads(mapped.content) == {"a": 1}
+
+
+def test_a_response_that_is_rendered_late_is_rendered_by_the_worker(
+    job: MakeJob, broker: Queue, hooks: Any
+) -> None:
+    template = engines["django"].from_string("done {{ what }}")
+    mine = job()
+    mine.send()
+    hooks(
+        "database",
+        perform=lambda operation: SimpleTemplateResponse(
+            template, {"what": "it"}, content_type="text/plain"
+        ),
+    )
+    assert broker.deliver() == [True]
+
+    assert mine.send().content == b"done it"
+
+
+def test_a_worker_has_no_request_to_compare() -> None:
+    call = worker._call(in_database_later, None)  # type: ignore[arg-type]  # not looked at
+
+    with pytest.raises(NotImplementedError, match="no request"):
+        call.content()
