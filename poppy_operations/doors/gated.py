@@ -24,7 +24,19 @@ logger = logging.getLogger("poppy_operations")
 F = TypeVar("F", bound=Callable[..., Any])
 
 GATED_METHODS = ("POST", "PUT", "PATCH", "DELETE")
+# What a site can leave out. By any other method nobody gets behind the gate.
+KNOWN_METHODS = frozenset({*GATED_METHODS, "GET", "HEAD", "OPTIONS", "TRACE"})
 ACTION = "poppy_action"
+
+
+class GatedMethods(frozenset[str]):
+    """The methods behind the gate: those that are named, and every one that nobody thought of.
+
+    A view that shows its form on GET and acts on everything else acts on ``MOVE`` as well.
+    """
+
+    def __contains__(self, method: object) -> bool:
+        return super().__contains__(method) or method not in KNOWN_METHODS
 
 
 def answered(call: Call) -> Steps[HttpResponseBase]:
@@ -88,12 +100,13 @@ def behind_the_gate(
     return result
 
 
-def methods_of(methods: Iterable[str]) -> frozenset[str]:
-    """The gated methods, in upper case."""
+def methods_of(methods: Iterable[str]) -> GatedMethods:
+    """The gated methods, in upper case. HEAD comes with GET, by which Django answers it."""
     if isinstance(methods, str):
         message = "methods= is a list of HTTP methods."
         raise TypeError(message)
-    return frozenset(method.upper() for method in methods)
+    named = {method.upper() for method in methods}
+    return GatedMethods(named | {"HEAD"} if "GET" in named else named)
 
 
 def refuse_misuse(action: DeclaredAction, view: Any, how: str) -> None:
