@@ -155,6 +155,8 @@ def test_an_account_of_nobody_is_refused() -> None:
         json.dumps({"cookie": {"name": "n", "value": ""}}).encode(),
         json.dumps({"cookie": {"name": "n" * 201, "value": "v"}}).encode(),
         json.dumps({"cookie": {"value": "v"}}).encode(),
+        json.dumps({"cookie": {"name": "\ud800", "value": "v"}}).encode(),
+        json.dumps({"cookie": {"name": "a\0", "value": "v"}}).encode(),
     ],
 )
 def test_a_body_that_cannot_be_used_is_an_invalid_request(content: bytes) -> None:
@@ -280,6 +282,9 @@ def test_joining_gives_the_browser_another_session_key(client: Client) -> None:
         {"Sec-Fetch-Site": "same-site"},
         {"Sec-Fetch-Site": "none", "Sec-Purpose": "prefetch;prerender"},
         {"Sec-Fetch-Site": "none", "Purpose": "prefetch"},
+        {"Sec-Fetch-Site": "same-origin", "Sec-Fetch-Dest": "image"},
+        {"Sec-Fetch-Site": "same-origin", "Sec-Fetch-Dest": "iframe"},
+        {"Sec-Fetch-Site": "same-origin", "Sec-Fetch-Dest": "empty"},
     ],
 )
 def test_another_sites_link_does_not_join(client: Client, headers: dict[str, str]) -> None:
@@ -366,6 +371,11 @@ def test_a_join_never_outlives_its_token(alice: Any, client: Client, time_machin
     assert whoami(client)["user"] == "alice"
     time_machine.shift(timedelta(seconds=1))
     assert whoami(client)["user"] == ""
+
+
+def test_a_token_for_longer_than_there_are_years_gives_a_join(alice: Any, client: Client) -> None:
+    join_browser(client, alice, lifetime=10**13)
+    assert whoami(client)["user"] == "alice"
 
 
 def test_a_token_that_is_over_gives_no_join(alice: Any, client: Client) -> None:

@@ -20,7 +20,7 @@ from poppy_operations.browser import marks
 from poppy_operations.browser.state import Over, forget_ended_login, forget_join
 from poppy_operations.conf import conf
 from poppy_operations.models import Agent, Join, Operation
-from poppy_operations.sessions.clock import stored
+from poppy_operations.sessions.clock import epoch, stored
 from poppy_operations.sessions.refusals import InvalidSession
 from poppy_operations.sessions.session import Session
 
@@ -65,9 +65,10 @@ def issue_ticket(
 
 def _last_moment(session: Session, now: datetime) -> datetime:
     end = now + conf.join_lifetime
-    if session.token_expires_at is None:
+    # Compared as seconds: a token may be valid for longer than there are years.
+    if session.token_expires_at is None or epoch(end) < session.token_expires_at:
         return end
-    return min(end, stored(session.token_expires_at))
+    return stored(session.token_expires_at)
 
 
 def redeemable_join(ticket: str, request: HttpRequest, now: datetime) -> Join | None:

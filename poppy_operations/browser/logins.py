@@ -73,7 +73,8 @@ def has_changed(request: HttpRequest) -> bool:
         return False
     if ended_login(request) is not None:
         return True
-    return session.session_key not in (None, marks.cookie_key(request))
+    brought = marks.cookie_key(request)
+    return brought is not None and session.session_key not in (None, brought)
 
 
 def settle(request: HttpRequest, status: int) -> None:

@@ -20,6 +20,8 @@ MARK = "_poppy_agent_browser"
 JOIN = "_poppy_join"  # the join that this Django session was last bound to
 LOGIN = "_poppy_login"  # the join that gave the login in this Django session; absent: none did
 
+_BROUGHT = "_poppy_brought"
+
 
 def key_digest(session_key: str) -> str:
     """Give what a join remembers of a Django session's key."""
@@ -27,8 +29,12 @@ def key_digest(session_key: str) -> str:
 
 
 def cookie_key(request: HttpRequest) -> str | None:
-    """Give the key of the Django session that the request's cookie names."""
-    return request.COOKIES.get(settings.SESSION_COOKIE_NAME) or None
+    """Give the key of the Django session that the request's cookie names.
+
+    A site's own session middleware may have a cookie of another name.
+    """
+    brought: str | None = getattr(request, _BROUGHT, None)
+    return brought or request.COOKIES.get(settings.SESSION_COOKIE_NAME) or None
 
 
 def django_session(request: HttpRequest) -> SessionBase | None:
@@ -42,7 +48,10 @@ def cookie_session(request: HttpRequest) -> SessionBase | None:
 
     Asking for the cookie first spares visitors without one the query and ``Vary: Cookie``.
     """
-    return None if cookie_key(request) is None else django_session(request)
+    session = django_session(request)
+    if session is None or (cookie_key(request) is None and session.session_key is None):
+        return None
+    return session
 
 
 def is_marked(request: HttpRequest) -> bool:
@@ -123,7 +132,10 @@ class KeepsMark(SessionBase):
 def keep_mark(request: HttpRequest) -> None:
     """Let the mark of the session that the browser brought, if it has one, outlive Django."""
     session = cookie_session(request)
-    if session is not None and not isinstance(session, KeepsMark):
+    if session is None:
+        return
+    setattr(request, _BROUGHT, session.session_key)
+    if not isinstance(session, KeepsMark):
         session.__class__ = _keeping(type(session))
 
 

@@ -28,6 +28,7 @@ from poppy_operations.protocol.canonical import digest
 from poppy_operations.protocol.content import canonical_content
 from poppy_operations.protocol.operation import ReturnedOperation
 from poppy_operations.protocol.owner import Owner
+from poppy_operations.sessions.clock import epoch
 from poppy_operations.summaries import warn_in_debug
 
 logger = logging.getLogger("poppy_operations")
@@ -242,7 +243,7 @@ def as_returned(revision: Revision) -> ReturnedOperation:
         operation_id=revision.operation.operation_id,
         revision=revision.revision,
         terms=revision.terms,
-        expires_at=int(revision.expires_at.timestamp()),
+        expires_at=epoch(revision.expires_at),
         summary=revision.summary,
     )
 

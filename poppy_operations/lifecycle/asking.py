@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from django.db import IntegrityError
 from django.db.models import Exists, OuterRef
@@ -20,6 +20,7 @@ from poppy_operations.protocol.ids import (
     new_watch,
 )
 from poppy_operations.protocol.owner import Owner
+from poppy_operations.sessions.clock import epoch
 from poppy_operations.signals import operation_returned, tell
 
 
@@ -100,7 +101,7 @@ def _returned(write: Callable[[], Revision | None]) -> Revision | None:
 
 def _store_revision(asked: Asked, operation: Operation, number: int, now: datetime) -> Revision:
     on_website = asked.interface == Operation.Interface.WEBSITE
-    expires_at = now + asked.lifetime
+    expires_at = (now + asked.lifetime).replace(microsecond=0)
     return Revision.objects.using(using()).create(
         operation=operation,
         revision=new_revision(
@@ -108,7 +109,7 @@ def _store_revision(asked: Asked, operation: Operation, number: int, now: dateti
             operation_id=operation.operation_id,
             terms_digest=asked.terms_digest,
             content_digest=asked.content_digest,
-            expires_at=int(expires_at.timestamp()),
+            expires_at=epoch(expires_at),
         ),
         number=number,
         ref=new_ref() if on_website else None,
@@ -121,7 +122,7 @@ def _store_revision(asked: Asked, operation: Operation, number: int, now: dateti
         content_fields=json.dumps(asked.content_fields),
         summary=asked.summary,
         returned_at=now,
-        expires_at=expires_at.astimezone(UTC).replace(microsecond=0),
+        expires_at=expires_at,
         lifetime_s=int(asked.lifetime.total_seconds()),
         # On the website only a look-up at the endpoint shows the terms to the agent.
         looked_up_at=None if on_website else now,

@@ -157,7 +157,7 @@ def _cookie(body: dict[str, Any]) -> tuple[str, str] | None:
 
 
 def _is_name(name: str) -> bool:
-    return 0 < len(name) <= COOKIE_NAME_LENGTH
+    return 0 < len(name) <= COOKIE_NAME_LENGTH and name.isprintable()
 
 
 def _members(cookie: object) -> tuple[object, object]:
@@ -200,12 +200,15 @@ def _is_own_navigation(request: HttpRequest) -> bool:
     site = request.headers.get("Sec-Fetch-Site")
     if site is None:
         return conf.join_without_fetch_metadata
+    if request.headers.get("Sec-Fetch-Dest", "document") != "document":
+        return False  # An image or a frame in a page: nobody has opened anything.
     return site == "same-origin" or (site == "none" and request.method == "GET")
 
 
 def _has_own_login(request: HttpRequest, join: Join) -> bool:
     """Whether the browser has a login; one that a join of the same agent gave is none."""
-    if not request.user.is_authenticated:
+    user = getattr(request, "user", None)  # A site may be without users.
+    if user is None or not user.is_authenticated:
         return False
     earlier = read_join(request).join if marks.LOGIN in request.session else None
     return earlier is None or earlier.agent_id != join.agent_id
