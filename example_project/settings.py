@@ -46,6 +46,7 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.staticfiles",
     "rest_framework",
+    "drf_spectacular",
     "poppy_operations",
     "example_project.shop",
     "example_project.tour",
@@ -108,6 +109,19 @@ REST_FRAMEWORK: dict[str, Any] = {
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_SCHEMA_CLASS": "poppy_operations.rest_framework.schema.AutoSchema",
+    # Whatever stands in the query of a request that needs approval is part of what is approved.
+    "URL_FORMAT_OVERRIDE": None,
+}
+SPECTACULAR_SETTINGS: dict[str, Any] = {
+    "TITLE": "Stormline",
+    "DESCRIPTION": "Clothes for bad weather. What changes something needs approval, where a "
+    "Personal Agent asks for it.",
+    "VERSION": "1.0",
+    "SERVERS": [{"url": ISSUER}],
+    # It is for everybody to read, and describes the shop's API and not itself.
+    "SERVE_AUTHENTICATION": [],
+    "SERVE_INCLUDE_SCHEMA": False,
 }
 
 # How long the terms of a demo action can be approved, and how long an attempt counts as alive.

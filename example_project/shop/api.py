@@ -1,4 +1,4 @@
-"""The shop's API. Members that a serializer does not know are ignored by the views."""
+"""The shop's API; ``/api/schema`` is the OpenAPI document of it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from django.http import HttpResponseBase
 from django.shortcuts import get_object_or_404
-from rest_framework import serializers, status
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
+from rest_framework import status
+from rest_framework.exceptions import NotFound
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -16,15 +19,22 @@ from rest_framework.views import APIView
 from example_project.payments.gateway import PaymentRefused
 from example_project.shop.closures import SUMMARY, close_account, closure_values
 from example_project.shop.exchanges import exchange_item, exchange_summary, exchange_values
-from example_project.shop.models import Order, OrderItem, Product
+from example_project.shop.models import Order
 from example_project.shop.operations import closure, exchange, refund, refused, reservation
 from example_project.shop.prices import money
-from example_project.shop.refunds import AMOUNTS, refund_money, refund_summary, refund_values
-from example_project.shop.reservations import (
-    QUANTITIES,
-    reservation_summary,
-    reservation_values,
-    reserve,
+from example_project.shop.refunds import refund_money, refund_summary, refund_values
+from example_project.shop.reservations import reservation_summary, reservation_values, reserve
+from example_project.shop.serializers import (
+    ExchangeMade,
+    ExchangeRequest,
+    OrderShown,
+    Problem,
+    RefundMade,
+    RefundRefused,
+    RefundRequest,
+    ReservationMade,
+    ReservationRequest,
+    delay,
 )
 from poppy_operations import NotPerformed, Terms, operation_of
 from poppy_operations.rest_framework import HasScope
@@ -32,54 +42,11 @@ from poppy_operations.rest_framework import HasScope
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
-LONGEST_DELAY_MS = 60_000
 MayWriteOrders = HasScope.of("orders:write")
-
-
-def delay() -> serializers.IntegerField:
-    """Return the field by which tests make an action slow, in milliseconds."""
-    return serializers.IntegerField(default=0, min_value=0, max_value=LONGEST_DELAY_MS)
-
-
-class Known(serializers.SlugRelatedField[Any]):
-    """Something that the shop knows by its name."""
-
-    def to_internal_value(self, data: Any) -> Any:
-        if not isinstance(data, str):
-            self.fail("invalid")
-        if "\0" in data:  # which PostgreSQL cannot even look for
-            self.fail("does_not_exist", slug_name=self.slug_field, value="")
-        return super().to_internal_value(data)
-
-
-class ExchangeRequest(serializers.Serializer[Any]):
-    """What an exchange is asked for with; ``context["order"]`` is the order."""
-
-    item_id = Known("item_id", queryset=OrderItem.objects.none())
-    replacement_sku = Known("sku", queryset=Product.objects.all())
-    delay_ms = delay()
-
-    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
-        fields = super().get_fields()
-        items = self.context["order"].items.select_related("order", "product")
-        fields["item_id"] = Known("item_id", queryset=items)
-        return fields
-
-
-class RefundRequest(serializers.Serializer[Any]):
-    """What a refund is asked for with."""
-
-    amount = serializers.DecimalField(
-        max_digits=5, decimal_places=2, min_value=AMOUNTS[0], max_value=AMOUNTS[1]
-    )
-    delay_ms = delay()
-
-
-class ReservationRequest(serializers.Serializer[Any]):
-    """What a reservation is asked for with."""
-
-    sku = Known("sku", queryset=Product.objects.all())
-    quantity = serializers.IntegerField(min_value=QUANTITIES[0], max_value=QUANTITIES[1])
+# What the framework answers before a view is asked, beside what the package's schema class adds.
+READ = {406: Problem}
+WRITTEN = {**READ, 400: OpenApiTypes.OBJECT, 415: Problem}
+OF_AN_ORDER = {404: Problem}
 
 
 def own_order(request: Request, order_id: str) -> Order:
@@ -134,6 +101,7 @@ def closure_terms(request: Request) -> Terms:
 class OrderDetail(APIView):
     """An order, with what was done to it since."""
 
+    @extend_schema(responses={200: OrderShown, **READ, **OF_AN_ORDER})
     def get(self, request: Request, order_id: str) -> Response:
         order = own_order(request, order_id)
         items = list(order.items.select_related("product"))
@@ -174,6 +142,7 @@ class Exchanges(APIView):
 
     permission_classes = (MayWriteOrders,)
 
+    @extend_schema(request=ExchangeRequest, responses={201: ExchangeMade, **WRITTEN, **OF_AN_ORDER})
     @exchange.api(terms=exchange_terms, allowed=own_order_only)
     def post(self, request: Request, order_id: str) -> HttpResponseBase:
         operation = operation_of(request)
@@ -195,6 +164,10 @@ class Refunds(APIView):
 
     permission_classes = (MayWriteOrders,)
 
+    @extend_schema(
+        request=RefundRequest,
+        responses={201: RefundMade, 422: RefundRefused, **WRITTEN, **OF_AN_ORDER},
+    )
     @refund.api(terms=refund_terms, allowed=own_order_only)
     def post(self, request: Request, order_id: str) -> HttpResponseBase:
         operation = operation_of(request)
@@ -214,6 +187,7 @@ class Reservations(APIView):
 
     permission_classes = (AllowAny,)
 
+    @extend_schema(request=ReservationRequest, responses={201: ReservationMade, **WRITTEN})
     @reservation.api(terms=reservation_terms)
     def post(self, request: Request) -> HttpResponseBase:
         operation = operation_of(request)
@@ -227,11 +201,23 @@ class Reservations(APIView):
 class AccountClosure(APIView):
     """The closure of the account that asks."""
 
+    @extend_schema(request=None, responses={204: None, **READ})
     @closure.api(terms=closure_terms)
     def post(self, request: Request) -> HttpResponseBase:
         operation = operation_of(request)
         close_account(operation.terms, operation.operation_id)
         return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class Unknown(APIView):
+    """Any other address of the API, whose errors are JSON as well."""
+
+    authentication_classes = ()
+    permission_classes = (AllowAny,)
+    schema = None
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        raise NotFound
 
 
 def delay_of(request: Request) -> int:

@@ -24,4 +24,6 @@ def poppy_json(request: HttpRequest) -> JsonResponse:
         },
         "api": {"url": f"{settings.ISSUER}/api"},
     }
-    return JsonResponse(merge_into(document))
+    # Where the API is described (RFC 8631).
+    described = f'<{settings.ISSUER}{reverse("api-schema")}>; rel="service-desc"'
+    return JsonResponse(merge_into(document), headers={"Link": described})

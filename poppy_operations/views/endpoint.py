@@ -45,6 +45,7 @@ class OperationsEndpoint(APIView):
     renderer_classes = (JSONRenderer,)
     versioning_class = None
     metadata_class = None
+    schema = None  # The protocol describes it, and no OpenAPI document of the site.
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """Answer a request; without operations on the website there is nothing here (2)."""

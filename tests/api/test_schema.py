@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pytest
-from django.urls import path
+from django.urls import include, path
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.openapi import AutoSchema as Unaware
 from drf_spectacular.utils import OpenApiResponse, extend_schema
@@ -208,6 +208,16 @@ def test_a_schema_class_of_the_sites_own_decides_what_is_in(
     document: Document,
 ) -> None:
     assert document(Hidden)["paths"] == {}
+
+
+def test_the_endpoint_is_the_protocols_and_in_no_document_of_the_site(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    patterns = [path("poppy/", include("poppy_operations.urls"))]
+    document = SchemaGenerator(patterns=patterns).get_schema(request=None, public=True)
+
+    assert document["paths"] == {}
+    assert capsys.readouterr().err == ""  # nor a complaint about it
 
 
 def test_every_reference_has_its_component(document: Document) -> None:
