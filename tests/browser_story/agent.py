@@ -6,11 +6,13 @@ import json
 import time
 from typing import Any
 
-from example_project.tour.agent import CLIENT_ID, Agent, approval_of
+from example_project.tour.agent import Agent, approval_of
 from example_project.tour.server import Server
 from example_project.tour.web import send
 from poppy_operations.testing.agents import PersonalAgent
 
+# Not the demo agent's, which brings keys of its own to the same shop.
+CLIENT_ID = "https://pip.example/client"
 KEYS = PersonalAgent(CLIENT_ID)
 SCOPE = "poppy:browser-sign-in"
 START_S = 30

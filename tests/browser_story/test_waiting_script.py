@@ -16,9 +16,6 @@ import poppy_operations
 from poppy_operations.gate.answers import ApprovalRequired
 from poppy_operations.protocol.operation import ReturnedOperation
 from poppy_operations.responses import respond
-from tests.chromium import chromium_running
-
-pytestmark = pytest.mark.browser
 
 ORIGIN = "https://shop.example"
 STATIC = Path(poppy_operations.__file__).parent / "static"
@@ -81,12 +78,6 @@ class Shop:
         else:
             self.received.append((request.method, parse_qsl(request.post_data or "")))
             route.fulfill(body="<title>Thanks</title>", content_type="text/html")
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with chromium_running() as browser:
-        yield browser
 
 
 @pytest.fixture
