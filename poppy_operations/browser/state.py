@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from django.contrib.auth import SESSION_KEY, get_user
 from django.contrib.auth.models import AnonymousUser
 from django.db import router
 from django.http import HttpRequest
@@ -72,7 +73,7 @@ def _session(request: HttpRequest, join: Join | None) -> Session | None:
         return None
     user = getattr(request, "user", AnonymousUser())
     if join.account is None:
-        is_handled = not user.is_authenticated
+        is_handled = not (user.is_authenticated or _has_unread_login(request))
     else:
         is_handled = request.session.get(marks.LOGIN) == join.pk and (
             get_company().account_of(user) == join.account
@@ -86,6 +87,15 @@ def _session(request: HttpRequest, join: Join | None) -> Session | None:
         sid=join.sid,
         declared=join.declared,
     )
+
+
+def _has_unread_login(request: HttpRequest) -> bool:
+    """Whether the Django session names a user whom the view has not looked for.
+
+    Django REST framework makes the user of the request that of its own authentication: nobody,
+    where a view authenticates nobody.
+    """
+    return SESSION_KEY in request.session and get_user(request).is_authenticated
 
 
 def read_join(request: HttpRequest) -> ReadJoin:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import AnonymousUser
 from django.contrib.sessions.models import Session as DjangoSession
 from django.db import connection
 from django.test import Client, RequestFactory
@@ -81,6 +82,28 @@ def test_another_user_by_other_means_is_not_the_sessions(client: Client, alice: 
     request = _request_of(client)
     request.user = a_user("impersonated")
     assert browser_of(request).session is None
+
+
+def test_a_login_that_a_view_does_not_look_at_is_the_browsers_own(
+    client: Client, alice: Any
+) -> None:
+    join_browser(client)
+    client.get("/in/alice/")
+    request = _request_of(client)
+    request.user = AnonymousUser()  # as in a REST framework view that authenticates nobody
+    assert browser_of(request).session is None
+
+
+def test_a_login_of_somebody_who_is_gone_is_none(client: Client, alice: Any) -> None:
+    join_browser(client)
+    client.get("/in/alice/")
+    alice.delete()
+    assert whoami(client) == {
+        "user": "",
+        "marked": True,
+        "joined": True,
+        "session": ["ses_1", None, True],
+    }
 
 
 def test_a_site_without_users_has_signed_out_sessions(client: Client) -> None:
