@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.contrib.auth import get_user_model
 from django.core.exceptions import ValidationError
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.utils.module_loading import import_string
 
 from poppy_operations.conf import conf
@@ -85,6 +85,14 @@ class Company:
     def extra_members(self, request: HttpRequest, interface: str) -> Mapping[str, Any]:
         """More members for the body that asks for approval, such as the API's own fields (4)."""
         return {}
+
+    def unfinished(self, request: HttpRequest, operation_id: str) -> HttpResponse | None:
+        """What an API says while an action is being performed, or nobody knows if it was (7).
+
+        ``None``: 503 with ``Retry-After``. It must not read as if the action had failed, nor as if
+        it were done.
+        """
+        return None
 
 
 _VERIFIED = "_poppy_verified"

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import logging
+
 from django.http import HttpRequest, HttpResponse
 
+from poppy_operations.company import get_company
 from poppy_operations.gate.answers import (
     ApprovalRequired,
     Declined,
@@ -14,8 +17,10 @@ from poppy_operations.gate.answers import (
     Undeclared,
 )
 from poppy_operations.protocol import wire
-from poppy_operations.responses.bodies import extra_members, json_answer, refused
+from poppy_operations.responses.bodies import extra_members, json_answer, not_stored, refused
 from poppy_operations.responses.replays import replayed
+
+logger = logging.getLogger("poppy_operations")
 
 OurAnswer = (
     ApprovalRequired | Declined | StillPerforming | Replay | PlainlyPerformed | Undeclared | Refused
@@ -36,9 +41,7 @@ def api_answer(answer: OurAnswer, request: HttpRequest) -> HttpResponse:
         case Declined():
             return json_answer(wire.api_declined(answer.statement), 403)
         case StillPerforming():
-            # No error member: nobody may read it as a failure (7).
-            body = wire.status(answer.operation_id, "performing")
-            return json_answer(body, 503, {"Retry-After": str(answer.retry_after_s)})
+            return _unfinished(answer, request)
         case Replay():
             return replayed(answer.performance) or _performed(answer.operation_id)
         case PlainlyPerformed():
@@ -46,6 +49,32 @@ def api_answer(answer: OurAnswer, request: HttpRequest) -> HttpResponse:
         case Undeclared():
             return refused(EXTENSION_REQUIRED)
     return refused(answer)
+
+
+def _unfinished(answer: StillPerforming, request: HttpRequest) -> HttpResponse:
+    own = _own_unfinished(answer.operation_id, request)
+    if own is not None:
+        return not_stored(own)
+    # No error member: nobody may read it as a failure (7).
+    body = wire.status(answer.operation_id, "performing")
+    return json_answer(body, 503, {"Retry-After": str(answer.retry_after_s)})
+
+
+def _own_unfinished(operation_id: str, request: HttpRequest) -> HttpResponse | None:
+    """The site's answer for work that has not finished, unless it reads like a failure."""
+    extra = {"operation_id": operation_id}
+    try:
+        own = get_company().unfinished(request, operation_id)
+    except Exception:
+        # A fault here is not one of the action, and must not look like one.
+        logger.exception("Company.unfinished failed.", extra=extra)
+        return None
+    if own is None or own.status_code < 400:
+        return own
+    if own.status_code == 503 and own.has_header("Retry-After"):
+        return own
+    logger.error("Company.unfinished answered %s, a failure.", own.status_code, extra=extra)
+    return None
 
 
 def _performed(operation_id: str) -> HttpResponse:
