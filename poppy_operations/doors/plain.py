@@ -103,20 +103,21 @@ def like(function: Callable[..., Any], call: Callable[..., Any]) -> Callable[...
 
 
 def is_within(action: DeclaredAction, request: HttpRequest) -> bool:
-    """Whether this very request is running the action already: one handler has called another.
+    """Whether this very request is running the approved action: one handler has called another.
 
-    Raises ``RuntimeError`` where it is running another action, whose approval does not cover this.
+    What needed no approval lends none: whatever it calls is looked at anew. Raises ``RuntimeError``
+    where the request is running another action, whose approval does not cover this one.
     """
     outer: CurrentOperation | None = getattr(request, RUNNING, None)
-    if outer is None or outer.action == action.name:
-        return outer is not None
-    if outer.operation_id is not None:
-        message = (
-            f"{action.name} was called inside {outer.action}, whose approval does not cover it. "
-            "One request performs one action: put both into the terms of one."
-        )
-        raise RuntimeError(message)
-    return False
+    if outer is None or outer.operation_id is None:
+        return False
+    if outer.action == action.name:
+        return True
+    message = (
+        f"{action.name} was called inside {outer.action}, whose approval does not cover it. "
+        "One request performs one action: put both into the terms of one."
+    )
+    raise RuntimeError(message)
 
 
 def running_view(
