@@ -41,7 +41,7 @@ class Approving(World):
         if not known:
             return
         at_api = [one for one in known if one.operation.interface == "api"]
-        revision = dice.choose(known if dice.one_in(8) else at_api or known)
+        revision = self.to_approve(dice, at_api or known)
         want = revision.want
         if dice.one_in(8):
             want = dice.want(self.actions)
@@ -95,13 +95,19 @@ class Approving(World):
         """An approval at the endpoint: mostly of the reference's own revision."""
         if not any(one.ref for one in self.remembered()):
             return
-        revision = self.to_approve(dice)
+        revision = self.to_approve(dice, [one for one in self.remembered() if one.ref])
         sender = self.approver_of(revision, dice)
         if revision.name is None:
             self.at_endpoint(sender, revision, None, lambda: None)
         if revision.name is None:
             return
-        approval = Approval(*self.names_of(revision, dice), dice.approver())
+        self.approve_at_endpoint(sender, revision, self.names_of(revision, dice), dice.approver())
+
+    def approve_at_endpoint(
+        self, sender: Session, revision: Revision, names: tuple[str, str], approver: str
+    ) -> None:
+        """Send an approval with a reference."""
+        approval = Approval(*names, approver)
         self.at_endpoint(
             sender,
             revision,
@@ -110,9 +116,8 @@ class Approving(World):
             approval,
         )
 
-    def to_approve(self, dice: Dice) -> Revision:
-        """A reference to approve, mostly one whose operation waits for that."""
-        given = [one for one in self.remembered() if one.ref]
+    def to_approve(self, dice: Dice, given: list[Revision]) -> Revision:
+        """What to approve: mostly something that waits for it."""
         usable = [
             one
             for one in given

@@ -57,6 +57,19 @@ class Browsing(Approving):
             _, ref = reference(response)
             self.at_endpoint(session, self.answers.refs[ref], None, lambda: None)
 
+    def ask_and_approve(self, dice: Dice) -> None:
+        """A browser asks, and its agent approves at once."""
+        one, session = dice.choose(self.browsers), dice.choose(self.sessions)
+        self.bring(one, session)
+        want = dice.want(self.actions)
+        response = self.on_website(one, want, Run(), page=False, stray=False)
+        joined = one.joined(self.model.now)
+        if joined and "Poppy-Operation" in response:
+            revision = self.answers.refs[reference(response)[1]]
+            self.at_endpoint(joined, revision, None, lambda: None)
+            names = revision.operation.name or MADE_UP, revision.name or MADE_UP
+            self.approve_at_endpoint(joined, revision, names, dice.approver())
+
     def go_on(self, dice: Dice) -> None:
         """A browser makes a request again for which an approval was recorded."""
         waiting = [one for one in self.remembered() if one.is_waiting]

@@ -34,6 +34,8 @@ ENDINGS = (
     "killed after",
     "killed at the end",
 )
+HAPPENED = frozenset({"refused", "login", "error after", "killed after", "killed at the end"})
+FOUND_OUT = frozenset({"outlive and settle", "outlive and reconcile"})
 MEANWHILE = ("look", "outlive", "outlive and settle", "outlive and reconcile")
 
 
@@ -71,9 +73,13 @@ class Dice:
         """How the site's code goes: often well."""
         if not self.one_in(2):
             return Run()
-        in_between = self.choose(("dearer", "gone")) if self.one_in(4) else ""
+        in_between = self.choose(("dearer", "gone", "other", "void")) if self.one_in(3) else ""
         when = self.choose(("before", "after")) if self.one_in(3) else ""
-        return Run(self.choose(ENDINGS), in_between, when, self.choose(MEANWHILE))
+        ending, what = self.choose(ENDINGS), self.choose(MEANWHILE)
+        if when == "before" and what in FOUND_OUT and ending in HAPPENED:
+            # It was found out that it cannot happen any more, so the outside refuses it now.
+            ending = "not performed"
+        return Run(ending, in_between, when, what)
 
     def approver(self) -> str:
         """Who approves, as stated."""

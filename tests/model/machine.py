@@ -13,8 +13,6 @@ from hypothesis import note
 from hypothesis.stateful import rule
 
 from poppy_operations import maintenance
-from poppy_operations.lifecycle.approving import void
-from poppy_operations.models import Approval as ApprovalRow
 from poppy_operations.sessions.agents import add_agent
 from tests.model.approving import MADE_UP
 from tests.model.browsing import Browsing
@@ -22,14 +20,15 @@ from tests.model.dice import Dice
 from tests.model.model import DAY_S, EFFECTS, LIFETIME_S, PERFORMED, PERFORMING
 from tests.model.people import AGENTS
 from tests.model.site import shop
-from tests.model.world import KEYS, numbers, row_of, settled
+from tests.model.world import KEYS, numbers, row_of, settled, voided
 
 DEEDS = {
-    "ask_on_website": 20,
-    "approve": 20,
-    "go_on": 16,
+    "ask_on_website": 16,
+    "approve": 14,
+    "ask_and_approve": 12,
+    "go_on": 14,
     "ask_at_api": 12,
-    "approve_at_api": 20,
+    "approve_at_api": 22,
     "look_up": 6,
     "watch": 3,
     "malformed": 2,
@@ -142,11 +141,7 @@ class OperationsMachine(Browsing):
             return
         unused = [one for one in recorded if one.operation.state != PERFORMED]
         revision = dice.choose(unused or recorded)
-        row = ApprovalRow.objects.select_related("operation").get(
-            recorded_for__revision=revision.name
-        )
-        now = datetime.now(UTC)
-        assert void(row, by="an operator", because="asked to", now=now) == self.model.void(revision)
+        assert voided(revision) == self.model.void(revision)
 
     def revoke_or_allow(self, dice: Dice) -> None:
         """An agent is revoked, or allowed again; its joins stay over."""

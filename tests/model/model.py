@@ -177,6 +177,7 @@ class Model:
     revisions: int = 0
     recordings: int = 0
     running: Revision | None = None
+    voided: Revision | None = None
 
     # What the rules are made of
 
@@ -259,8 +260,45 @@ class Model:
             in_use = operation.in_use
             if in_use and operation.interface == "website" and in_use.want.raw == want.raw:
                 return self.under_way(in_use, declared=declared)
+        if run.in_between in {"other", "void"}:
+            self.in_between(owner, declared=declared, want=want, what=run.in_between)
+            again = run._replace(in_between="")
+            return self.website(owner, declared=declared, want=want, run=again)
         terms = self.terms(want)
-        matching = [
+        matching = self.matching(owner, want, terms)
+        slot = self.slot(owner, "website", want)
+        if not (self.needed or matching or (slot and slot.state == PERFORMING)):
+            return self.visit(want)
+        if matching:
+            answer = self.first_of(matching, run, declared=declared)
+            if answer is not None:
+                return answer
+            # The terms are others by now: as if it had come later.
+            later = run._replace(in_between="")
+            return self.website(owner, declared=declared, want=want, run=later)
+        return self.ask(owner, "website", declared=declared, want=want, terms=terms)
+
+    def in_between(self, owner: Owner, *, declared: bool, want: Want, what: str) -> None:
+        """Others come between the checks of a browser's request and its claim."""
+        if what == "other":
+            self.during.append(self.website(owner, declared=declared, want=want, run=Run()))
+            return
+        matching = self.matching(owner, want, self.terms(want))
+        if matching:
+            self.voided = min(matching, key=lambda revision: revision.recorded or 0)
+            self.void(self.voided)
+
+    def first_of(self, matching: list[Revision], run: Run, *, declared: bool) -> Expected | None:
+        """Perform what was recorded first; while it is under way, there is a further reference."""
+        first = min(matching, key=lambda revision: revision.recorded or 0)
+        answer = self.perform(first, run)
+        if answer and answer.kind == "performing" and first.operation.in_use is first:
+            return self.under_way(first, declared=declared)
+        return answer
+
+    def matching(self, owner: Owner, want: Want, terms: tuple[str, int, int]) -> list[Revision]:
+        """The recorded approvals that a browser's request uses up (6)."""
+        return [
             revision
             for operation in self.live(owner)
             for revision in operation.revisions
@@ -269,18 +307,6 @@ class Model:
             and not self.is_expired(revision)
             and self.is_same(revision, "website", want, terms)
         ]
-        slot = self.slot(owner, "website", want)
-        if not (self.needed or matching or (slot and slot.state == PERFORMING)):
-            return self.visit(want)
-        if matching:
-            first = min(matching, key=lambda revision: revision.recorded or 0)
-            answer = self.perform(first, run)
-            if answer is not None:
-                if answer.kind == "performing" and first.operation.in_use is first:
-                    return self.under_way(first, declared=declared)
-                return answer
-            terms = self.terms(want)
-        return self.ask(owner, "website", declared=declared, want=want, terms=terms)
 
     def api(
         self,
@@ -300,6 +326,10 @@ class Model:
             return self.again(operation, want)
         if operation and operation.state == PERFORMING:
             return self.performing(operation)
+        if run.in_between == "other":
+            asked = (owner, declared, want, approval, unparsable)
+            self.during.append(self._api(*asked, Run()))
+            return self._api(*asked, run._replace(in_between=""))
         terms = self.terms(want)
         if not (self.needed or approval or unparsable or self.is_under_way(owner, want)):
             return self.visit(want)
@@ -308,9 +338,28 @@ class Model:
             answer = self.decline(named, approval) or self.perform(named, run)
             if answer is not None:
                 return answer
+            # The terms are others by now.
             terms = self.terms(want)
         name = approval.revision if approval else ""
         return self.ask(owner, "api", declared=declared, want=want, terms=terms, name=name)
+
+    def _api(
+        self,
+        owner: Owner,
+        declared: bool,
+        want: Want,
+        approval: Approval | None,
+        unparsable: bool,
+        run: Run,
+    ) -> Expected:
+        return self.api(
+            owner,
+            declared=declared,
+            want=want,
+            run=run,
+            approval=approval,
+            unparsable=unparsable,
+        )
 
     def again(self, operation: Operation, want: Want) -> Expected:
         """The first answer, or that there was one: a replay is for its own target (AMB-07)."""
@@ -482,7 +531,7 @@ class Model:
     def in_database(self, revision: Revision, run: Run) -> Expected | None:
         """All or nothing."""
         operation = revision.operation
-        if run.in_between:
+        if run.in_between in {"gone", "dearer"}:
             self.reopen(operation)
             if run.in_between == "gone":
                 return Expected("site", status=410)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -51,6 +52,22 @@ class Happened(NamedTuple):
     terms: str
 
 
+def _nothing() -> None:
+    pass
+
+
+@dataclass
+class Plan:
+    """How the site's code goes for one request, and what others do meanwhile."""
+
+    ending: str = "performed"
+    in_between: str = ""
+    at_terms: Callable[[], None] = _nothing
+    before: Callable[[], None] = _nothing
+    after: Callable[[], None] = _nothing
+    terms_asked: int = 0
+
+
 @dataclass
 class Shop:
     """How the site behaves, and what happened outside of its database."""
@@ -58,24 +75,23 @@ class Shop:
     prices: dict[str, int] = field(default_factory=lambda: {"a": 10, "b": 20})
     needed: bool = True
     declines: tuple[str, ...] = ()
-    ending: str = "performed"
-    in_between: str = ""
-    before: Callable[[], None] | None = None
-    after: Callable[[], None] | None = None
+    plan: Plan = field(default_factory=lambda: Plan())
     hook: str = "truth"
     outside: list[Happened] = field(default_factory=list)
-    terms_asked: int = 0
     is_dead: bool = False
 
     def reset(self) -> None:
         """Be ordinary again."""
         self.__init__()  # type: ignore[misc]  # every field gets its default again
 
-    def go(self, ending: str, in_between: str, before: Any, after: Any) -> None:
-        """Say how the next run goes."""
-        self.ending, self.in_between = ending, in_between
-        self.before, self.after = before, after
-        self.terms_asked = 0
+    @contextmanager
+    def going(self, plan: Plan) -> Iterator[None]:
+        """Go by a plan, and then by the one before."""
+        before, self.plan = self.plan, plan
+        try:
+            yield
+        finally:
+            self.plan = before
 
 
 shop = Shop()
@@ -148,12 +164,14 @@ def _values(request: HttpRequest) -> tuple[int, Any]:
 
 def _terms_of(name: str) -> Callable[..., Terms | HttpResponseBase]:
     def terms(request: HttpRequest, item: str) -> Terms | HttpResponseBase:
-        shop.terms_asked += 1
-        if shop.terms_asked == 2:
-            if shop.in_between == "dearer":
-                shop.prices[item] += 1
-            if shop.in_between == "gone":
-                return HttpResponse("gone", status=410)
+        plan = shop.plan
+        plan.terms_asked += 1
+        if plan.terms_asked == 1:
+            plan.at_terms()
+        elif plan.in_between == "dearer":
+            shop.prices[item] += plan.terms_asked == 2
+        elif plan.in_between == "gone":
+            return HttpResponse("gone", status=410)
         quantity, form = _values(request)
         values = {"item": item, "quantity": quantity, "amount": shop.prices[item] * quantity}
         return Terms(values, None, shop.needed, SAME_ACTION[name](item), form)
@@ -173,9 +191,8 @@ def _happen(operation: CurrentOperation, *, outside: bool) -> None:
 
 
 def _end_before() -> None:
-    if shop.before is not None:
-        shop.before()
-    match shop.ending:
+    shop.plan.before()
+    match shop.plan.ending:
         case "error before":
             message = "A bug."
             raise RuntimeError(message)
@@ -189,9 +206,8 @@ def _end_before() -> None:
 
 
 def _end_after(*, outside: bool) -> HttpResponseBase | None:
-    if shop.after is not None:
-        shop.after()
-    match shop.ending:
+    shop.plan.after()
+    match shop.plan.ending:
         case "error after":
             message = "A bug after the effect."
             raise RuntimeError(message)

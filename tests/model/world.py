@@ -16,15 +16,17 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize
 
 from poppy_operations import maintenance
+from poppy_operations.lifecycle.approving import void
 from poppy_operations.lifecycle.performing import StoredAnswer
 from poppy_operations.lifecycle.settling import settle
+from poppy_operations.models import Approval as ApprovalRow
 from poppy_operations.models import Operation as OperationRow
 from tests.model import model as rules
 from tests.model.answers import Answers
 from tests.model.dice import Dice
 from tests.model.model import Expected, Model, Revision, Run, Want
 from tests.model.people import JOIN_MS, SESSIONS, Browser, Session
-from tests.model.site import Killed, only_while_alive, shop
+from tests.model.site import Killed, Plan, only_while_alive, shop
 from tests.shop.models import Effect
 
 START = datetime(2026, 10, 8, 12, tzinfo=UTC)
@@ -120,33 +122,49 @@ class World(RuleBasedStateMachine):
         self, send: Callable[[], Any], run: Run, expect: Callable[[], Expected], **compared: Any
     ) -> Any:
         """Send one request and compare its answer with the expected one; ``None``: killed."""
-        self.model.during = []
+        self.model.during, self.model.voided = [], None
         note(f"  {self.asked} {run}")
         expected = expect()
         during: list[Any] = []
-        is_open_to_others = run.when and rules.EFFECTS[self.asked.action] == "external"
-        inside = (lambda: self.inside(run, during)) if is_open_to_others else None
-        shop.go(
-            run.ending,
-            run.in_between,
-            inside if run.when == "before" else None,
-            inside if run.when == "after" else None,
-        )
+        plan = self.plan(run, during, send)
         try:
-            response = send()
+            with shop.going(plan):
+                response = send()
         except Killed:
             response = None
         finally:
             shop.is_dead = False
         type(self).kinds[expected.kind] += 1
+        for inner, was_expected in zip(during, self.model.during, strict=True):
+            is_same_request = run.in_between == "other" and inner is during[0]
+            self.answers.compare(was_expected, inner, **(compared if is_same_request else {}))
         if response is None:
             assert expected.kind == "killed", expected
         else:
             self.answers.compare(expected, response, **compared)
-        for inner, was_expected in zip(during, self.model.during, strict=True):
-            self.answers.compare(was_expected, inner)
         self.look_at_effects()
         return response
+
+    def plan(self, run: Run, during: list[Any], send: Callable[[], Any]) -> Plan:
+        """What the site and others do while the request is answered."""
+        plan = Plan(run.ending, run.in_between)
+
+        def other() -> None:
+            with shop.going(Plan()):
+                during.append(send())
+
+        if run.in_between == "other":
+            plan.at_terms = other
+        if run.in_between == "void":
+            plan.at_terms = self.void_it
+        if run.when and rules.EFFECTS[self.asked.action] == "external":
+            setattr(plan, run.when, lambda: self.inside(run, during))
+        return plan
+
+    def void_it(self) -> None:
+        """Void the record that was about to be used, between the checks and the claim."""
+        if self.model.voided is not None:
+            assert voided(self.model.voided)
 
     asked: Want
 
@@ -200,6 +218,12 @@ def row_of(operation: rules.Operation) -> Any:
     return OperationRow.objects.select_related("approval__revision").get(
         revisions__revision=revision.name
     )
+
+
+def voided(revision: Revision) -> bool:
+    """Void the approval on record for a revision."""
+    row = ApprovalRow.objects.select_related("operation").get(recorded_for__revision=revision.name)
+    return void(row, by="an operator", because="asked to", now=datetime.now(UTC))
 
 
 def settled(row: Any, *, happened: bool) -> bool:
