@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -19,6 +18,18 @@ VIOLATIONS = """() => {
     document.addEventListener("securitypolicyviolation", (event) =>
         console.error(`CSP: ${event.violatedDirective} ${event.blockedURI}`));
 }"""
+IN_THE_DOCUMENTATION = frozenset(
+    {
+        "demo-agent-asks-light",
+        "demo-agent-done-light",
+        "demo-agent-new-terms",
+        "join-light",
+        "shop-order-light",
+        "waiting",
+        "waiting-done",
+        "waiting-expired",
+    }
+)
 SMALL = {"width": 320, "height": 640}
 
 
@@ -92,9 +103,9 @@ def sideways(page: Any) -> int:
 
 
 def picture(page: Any, name: str, **options: Any) -> None:
-    """Take a screenshot for the documentation, where ``POPPY_SCREENSHOTS`` names a folder."""
-    folder = os.environ.get("POPPY_SCREENSHOTS")
-    if folder:
+    """Take a screenshot where ``POPPY_SCREENSHOTS`` is set, for the documentation or to look at."""
+    if os.environ.get("POPPY_SCREENSHOTS"):
+        folder = "docs/images" if name in IN_THE_DOCUMENTATION else "build/screenshots"
         page.wait_for_load_state("load")
-        path = ROOT / Path(folder) / f"{name}.png"
+        path = ROOT / folder / f"{name}.png"
         page.screenshot(path=path, animations="disabled", **options)

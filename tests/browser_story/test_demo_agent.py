@@ -131,7 +131,7 @@ def test_what_an_instruction_does_not_cover_is_asked(clicks: Clicks) -> None:
 
 @SCHEMES
 def test_the_demo_agent_can_be_read(scheme: str, shop: Server, chromium: Any) -> None:
-    with Tabs(chromium, color_scheme=scheme, viewport={"width": 1280, "height": 1750}) as tabs:
+    with Tabs(chromium, color_scheme=scheme, viewport={"width": 1280, "height": 1150}) as tabs:
         clicks = Clicks(tabs.open(f"http://127.0.0.1:{shop.port + 1}/"))
         if clicks.page.get_by_role("button", name="Begin again").count():
             clicks.press("Begin again")
