@@ -7,6 +7,7 @@ from rest_framework import status
 from rest_framework.response import Response
 
 from example_project.shop.closures import DECLINED_REASON, declined_alternative
+from example_project.shop.prices import money
 from example_project.shop.refunds import refund_that_happened
 from poppy_operations import Action, CurrentOperation, Decline, NotPerformed, Performed
 from poppy_operations.protocol.approval import ApprovalStatement
@@ -48,7 +49,8 @@ def refund_outcome(operation: CurrentOperation) -> Performed | NotPerformed:
     happened = refund_that_happened(operation.idempotency_key)
     if happened is None:
         return NotPerformed()
-    return Performed({"refund_id": happened.refund_id}, status=status.HTTP_201_CREATED)
+    made = {"refund_id": happened.refund_id, "amount": money(happened.amount)}
+    return Performed(made, status=status.HTTP_201_CREATED)
 
 
 @closure.decline

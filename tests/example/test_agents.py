@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,25 +10,9 @@ import pytest
 from example_project.tour.agent import CLIENT_ID, Agent, approval_of
 from example_project.tour.server import Server
 from example_project.tour.web import Answer
-from poppy_operations.testing.agents import PersonalAgent
+from tests.example.callers import AGENT as KEYS
 
 pytestmark = pytest.mark.servers
-KEYS = PersonalAgent(CLIENT_ID)
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    with Server() as server:
-        key_set = server.folder / "agent.jwks.json"
-        key_set.write_text(json.dumps(KEYS.jwks))
-        server.command("poppy_agents", "add", CLIENT_ID, "--jwks", str(key_set))
-        yield server
-
-
-@pytest.fixture
-def shop(server: Server) -> Server:
-    server.command("demo_seed", "--reset")
-    return server
 
 
 def agent(server: Server, scope: str = "orders:write") -> Agent:
