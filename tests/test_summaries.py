@@ -240,7 +240,7 @@ def test_values_without_a_form_in_json_are_an_error() -> None:
         lint_summary(Terms({"price": 7.5}, summary="For $7.50"))
 
 
-@pytest.mark.requirement("OPS-3-12", "OPS-3-14", "OPS-3-45")
+@pytest.mark.requirement("OPS-3-14")
 @pytest.mark.parametrize("debug", [True, False])
 @pytest.mark.parametrize(
     ("sku", "problems"),

@@ -96,7 +96,6 @@ def test_new_terms_are_shown_beside_the_earlier_ones(clicks: Clicks) -> None:
     clicks.page.frame_locator("iframe").get_by_text("$75.00").wait_for()
 
 
-@pytest.mark.requirement("OPS-6-05")
 def test_an_instruction_approves_what_it_covers_and_only_once(clicks: Clicks) -> None:
     clicks.press("Let the agent's browser into the shop")
     clicks.press("Give this instruction")
