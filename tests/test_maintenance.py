@@ -663,6 +663,34 @@ def test_a_late_end_that_meets_a_purge_is_told_as_lost(own_connections: None) ->
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("first", ["settle", "finish"])
+def test_a_verdict_and_a_late_end_that_meet_are_both_on_record(
+    own_connections: None, reaching: Reaching, first: str
+) -> None:
+    operation = reaching.unknown()
+    approval = Approval.objects.get()
+
+    def settle() -> bool:
+        examined = read(operation)
+        return maintenance.settle_by_hand(examined, None, by="bob", because="", now=LEASE_OVER)
+
+    def finish() -> performing.Finish:
+        return performing.finish_external(operation, approval, ANSWER, attempt=MINE, now=LEASE_OVER)
+
+    works: dict[str, Callable[[], Any]] = {"settle": settle, "finish": finish}
+    (second,) = works.keys() - {first}
+    with beside(works[first], stop_at="INSERT INTO") as done:
+        met = works[second]()
+    if first == "settle":
+        assert (done, met) == ([True], performing.Finish.LATE)
+    else:
+        assert (done, met) == ([performing.Finish.FINISHED], False)
+    assert read(operation).state == "performed"
+    assert Performance.objects.count() == 1
+    assert Settlement.objects.count() == (1 if first == "settle" else 0)
+
+
+@pytest.mark.django_db(transaction=True)
 def test_two_purges_forget_once(own_connections: None) -> None:
     for number in range(3):
         returned(slot=f"slot {number}")

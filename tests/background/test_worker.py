@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -23,7 +24,7 @@ from tests.background.agents import MakeJob
 from tests.crash.site import Moments, in_database_later, outside_later
 from tests.lifecycle.rows import in_the_way
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.database]
 ACTIONS = {"database": in_database_later, "external": outside_later}
 both = pytest.mark.parametrize("effects", ["database", "external"])
 doors = pytest.mark.parametrize("door", ["website", "api"])
@@ -97,6 +98,17 @@ def test_the_agent_is_told_that_it_is_under_way_until_a_worker_has_performed_it(
     if door == "api":
         assert json.loads(mine.send().content) == {"done": mine.operation_id}
     assert Performance.objects.get().status == 200
+
+
+@both
+def test_the_waiting_page_follows_the_worker(job: MakeJob, broker: Queue, effects: str) -> None:
+    mine = job("website", effects)
+    page = mine.send().content.decode()
+    (watch,) = re.findall(r'data-poppy-watch="([^"]+)"', page)
+    assert mine.browser.get(watch).json() == {"status": "performing"}
+    broker.deliver()
+
+    assert mine.browser.get(watch).json() == {"status": "performed"}
 
 
 @both
