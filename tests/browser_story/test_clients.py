@@ -142,3 +142,27 @@ def test_the_button_works_there_too(kind: str, site: Any, tabs: Tabs, agent: Age
 
     assert posted.value.status == 403
     assert len(set(tabs.references)) == 1
+
+
+GIVE_UP = """() => {
+    const state = document.querySelector("#state");
+    window.stop = new AbortController();
+    const token = document.cookie.match(/csrftoken=([^;]*)/)[1];
+    poppyOperations.fetch("/reservations/", {
+        method: "POST",
+        body: new URLSearchParams({ sku: "squall-cap", quantity: "2" }),
+        headers: { "X-CSRFToken": token },
+        signal: window.stop.signal,
+    }).catch((error) => { state.textContent = `gave up: ${error.name}`; });
+}"""
+
+
+def test_a_script_can_give_up_waiting(site: Any, agent: AgentAtWork) -> None:
+    page = site("fetch")
+    page.evaluate(GIVE_UP)
+    page.get_by_text("waiting", exact=True).wait_for()
+
+    page.evaluate("window.stop.abort()")
+
+    page.get_by_text("gave up: AbortError").wait_for()
+    assert agent.effects() == []
