@@ -135,18 +135,18 @@ def test_amb_35_what_the_outside_refuses_from_now_on_is_open_with_another_key(
 @pytest.mark.parametrize(
     "answer",
     [
-        None,
-        RuntimeError,
-        NotPerformed,  # raised by something that the hook calls, which may know less
-        OperationalError,
-        True,
-        {"id": "tr_7"},
-        Performed({"id": object()}),
-        Performed(status=503),
-        Performed(HttpResponse(status=404)),
-        Performed(SimpleTemplateResponse("no/such/template.html")),
+        pytest.param(None, id="it does not know"),
+        pytest.param(RuntimeError, id="raised"),
+        # Raised by something that the hook calls, which may know less.
+        pytest.param(NotPerformed, id="raised that it was not"),
+        pytest.param(OperationalError, id="no database"),
+        pytest.param(True, id="a boolean"),
+        pytest.param({"id": "tr_7"}, id="a mapping"),
+        pytest.param(Performed({"id": object()}), id="not JSON"),
+        pytest.param(Performed(status=503), id="a status of a failure"),
+        pytest.param(Performed(HttpResponse(status=404)), id="an answer of a failure"),
+        pytest.param(Performed(SimpleTemplateResponse("no/such.html")), id="no such template"),
     ],
-    ids=str,
 )
 def test_amb_35_an_error_in_a_hook_means_still_unknown(
     reaching: Reaching, answer: Any, caplog: pytest.LogCaptureFixture
