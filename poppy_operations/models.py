@@ -19,6 +19,11 @@ from poppy_operations.protocol.owner import Owner
 URL_LENGTH = 500
 ID_LENGTH = 256
 DIGEST_LENGTH = 64
+ACTION_LENGTH = 100
+NAME_LENGTH = 200
+RULE_LENGTH = 200
+RETURN_TO_LENGTH = 2000
+COOKIE_NAME_LENGTH = 200
 
 
 class Agent(models.Model):
@@ -31,7 +36,7 @@ class Agent(models.Model):
         REVOKED = "revoked", _("revoked")
 
     client_id = models.CharField(_("client ID"), max_length=URL_LENGTH, unique=True)
-    name = models.CharField(_("name"), max_length=200, blank=True)
+    name = models.CharField(_("name"), max_length=NAME_LENGTH, blank=True)
     jwks_uri = models.CharField(
         _("JWKS URI"),
         max_length=URL_LENGTH,
@@ -82,7 +87,7 @@ class Operation(models.Model):
         EXTERNAL = "external", _("external")
 
     operation_id = models.CharField(_("operation ID"), max_length=64, unique=True)
-    action = models.CharField(_("action"), max_length=100)
+    action = models.CharField(_("action"), max_length=ACTION_LENGTH)
     interface = models.CharField(_("interface"), max_length=12, choices=Interface.choices)
     client_id = models.CharField(_("client ID"), max_length=URL_LENGTH, null=True, blank=True)
     user_id = models.CharField(_("User ID"), max_length=ID_LENGTH, null=True, blank=True)
@@ -245,7 +250,7 @@ class Decline(models.Model):
     approver = models.CharField(_("approver, as stated"), max_length=10)
     reason = models.TextField(_("reason"), null=True, blank=True)
     alternative = models.TextField(_("alternative"), null=True, blank=True)
-    rule = models.CharField(_("rule"), max_length=200)
+    rule = models.CharField(_("rule"), max_length=RULE_LENGTH)
     sid = models.CharField(_("Session ID"), max_length=ID_LENGTH, blank=True)
     declined_at = models.DateTimeField(_("declined at"))
 
@@ -338,8 +343,8 @@ class Join(models.Model):
     account = models.CharField(_("account"), max_length=ID_LENGTH, null=True, blank=True)
     sid = models.CharField(_("Session ID"), max_length=ID_LENGTH)
     declared = models.BooleanField(_("declared operations"), default=False)
-    return_to = models.CharField(max_length=2000, blank=True, editable=False)
-    cookie_name = models.CharField(max_length=200, blank=True, editable=False)
+    return_to = models.CharField(max_length=RETURN_TO_LENGTH, blank=True, editable=False)
+    cookie_name = models.CharField(max_length=COOKIE_NAME_LENGTH, blank=True, editable=False)
     cookie_digest = models.CharField(max_length=DIGEST_LENGTH, blank=True, editable=False)
     created_at = models.DateTimeField(_("created at"))
     redeemed_at = models.DateTimeField(_("redeemed at"), null=True, blank=True)

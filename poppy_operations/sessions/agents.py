@@ -12,7 +12,7 @@ from typing import Any, Final
 from django.db import router
 from django.db.models import Q, QuerySet
 
-from poppy_operations.models import Agent, Operation
+from poppy_operations.models import NAME_LENGTH, Agent, Operation
 from poppy_operations.sessions.clock import epoch, stored
 from poppy_operations.sessions.fetching import checked_url, fetch
 from poppy_operations.sessions.key_sets import RELOAD_AT_MOST_EVERY, KeySetState, KeySource
@@ -23,7 +23,6 @@ from poppy_operations.sessions.keys import (
     usable_key_set,
 )
 
-NAME_LENGTH: Final = 200
 _KEY_FIELDS: Final = ("jwks", "jwks_uri", "keys_loaded_at", "keys_tried_at", "keys_failing_since")
 
 

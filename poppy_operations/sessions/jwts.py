@@ -14,6 +14,7 @@ from typing import Final
 
 import jwt
 
+from poppy_operations.models import URL_LENGTH
 from poppy_operations.sessions.keys import ALGORITHMS, PublicKey
 
 # Twice what web servers let through in a header; an RSA delegation in a Session JWT has 3 kB.
@@ -71,7 +72,7 @@ def verified_claims(token: str, key: PublicKey) -> dict[str, object]:
     return _json_object(decoded["payload"])
 
 
-def text_claim(claims: dict[str, object], name: str, *, longest: int = 500) -> str:
+def text_claim(claims: dict[str, object], name: str, *, longest: int = URL_LENGTH) -> str:
     """Give a claim that is text and can be stored: 1 to ``longest`` printable characters.
 
     Raises:

@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Final
 
 from poppy_operations.conf import conf
+from poppy_operations.models import ID_LENGTH
 from poppy_operations.sessions.clock import epoch
 from poppy_operations.sessions.jwts import (
     BadJwt,
@@ -26,7 +27,6 @@ from poppy_operations.sessions.keys import PublicKey, matching_keys
 from poppy_operations.sessions.refusals import InvalidToken
 
 TYPES: Final = frozenset({"at+jwt", "application/at+jwt"})
-ACCOUNT_LENGTH: Final = 256
 SCOPE_LENGTH: Final = 2000
 
 
@@ -105,7 +105,7 @@ class TokenVerifier:
         """Say whose token it is. Raises BadJwt."""
         scope = text_claim(claims, "scope", longest=SCOPE_LENGTH) if claims.get("scope") else ""
         return AccessToken(
-            account=text_claim(claims, "sub", longest=ACCOUNT_LENGTH),
+            account=text_claim(claims, "sub", longest=ID_LENGTH),
             client_id=text_claim(claims, "client_id"),
             scope=frozenset(scope.split()),
             expires_at=time_claim(claims, "exp"),

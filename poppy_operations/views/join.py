@@ -30,7 +30,7 @@ from poppy_operations.company import get_company
 from poppy_operations.conf import conf
 from poppy_operations.gate.answers import Refused
 from poppy_operations.gate.callers import refusal_of
-from poppy_operations.models import Join
+from poppy_operations.models import COOKIE_NAME_LENGTH, RETURN_TO_LENGTH, Join
 from poppy_operations.protocol.errors import STATUSES
 from poppy_operations.protocol.ids import is_id
 from poppy_operations.sessions.refusals import InsufficientScope, InvalidSession, SessionRefused
@@ -39,8 +39,6 @@ from poppy_operations.sessions.session import Session
 logger = logging.getLogger("poppy_operations")
 
 SCOPE = "poppy:browser-sign-in"
-RETURN_TO_LENGTH = 2000
-COOKIE_NAME_LENGTH = 200
 
 # A ticket is in the address: no other site is to learn it. The page with the form needs the
 # weaker policy, since browsers send "Origin: null" from pages without any referrer.
