@@ -13,8 +13,10 @@ from django.http import HttpResponseBase
 from django.utils import timezone, translation
 from django.utils.functional import Promise
 
-from poppy_operations.protocol.approval import ApprovalStatement
+from poppy_operations.models import ACTION_LENGTH, RULE_LENGTH
+from poppy_operations.protocol.approval import APPROVERS, ApprovalStatement
 from poppy_operations.protocol.canonical import canonical_terms, digest, freeze
+from poppy_operations.protocol.ids import is_prefix
 from poppy_operations.protocol.owner import Owner
 
 EffectsKind = Literal["database", "external"]
@@ -162,12 +164,17 @@ class Decline:
 
     ``reason`` is short, in plain language for the User, and holds nothing that the Session could
     not see anyway. ``alternative`` is another way to do the action. ``rule`` stays with the
-    Company: the admin shows it, the agent never sees it.
+    Company: the admin shows it, the agent never sees it. It has at most 200 characters.
     """
 
     reason: str | None = None
     alternative: Mapping[str, Any] | None = None
     rule: str = "policy"
+
+    def __post_init__(self) -> None:
+        if len(self.rule) > RULE_LENGTH:
+            message = f"The rule of a decline has at most {RULE_LENGTH} characters."
+            raise ValueError(message)
 
 
 @dataclass(frozen=True)
@@ -195,7 +202,10 @@ class DeclaredAction:
     15 minutes. ``prefix`` begins every ``operation_id``. ``approvers`` are those whose approval
     is accepted; others are declined. ``not_performed`` lists exception classes of an external
     action that say that nothing happened. ``website=False`` marks an action that a browser cannot
-    repeat.
+    repeat. ``perform`` is the action as a function of the approved operation, which a worker runs
+    where ``background`` is true; ``still`` tells the worker what the action would do by now.
+
+    Raises ``ValueError`` where arguments contradict each other or cannot be stored.
     """
 
     name: str
@@ -203,7 +213,7 @@ class DeclaredAction:
     lifetime: timedelta = timedelta(minutes=15)
     lease: timedelta | None = None
     prefix: str = "op"
-    approvers: tuple[str, ...] = ("user", "agent")
+    approvers: tuple[str, ...] = APPROVERS
     not_performed: tuple[type[Exception], ...] = ()
     website: bool = True
     perform: PerformHook | None = None
@@ -214,17 +224,33 @@ class DeclaredAction:
     decline_hook: DeclineHook | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
+        self._check_names()
         if self.effects not in {"database", "external"}:
             message = f'{self.name}: effects is "database" or "external", not {self.effects!r}.'
             raise ValueError(message)
-        if not set(self.approvers) <= {"user", "agent"} or not self.approvers:
+        if not set(self.approvers) <= set(APPROVERS) or not self.approvers:
             message = f'{self.name}: approvers holds "user", "agent" or both.'
             raise ValueError(message)
         self._check_perform()
-        if self.lifetime < timedelta(seconds=1):
-            message = f"{self.name}: lifetime is at least a second."
-            raise ValueError(message)
+        self._check_durations()
         registry.add(self)
+
+    def _check_names(self) -> None:
+        if not 0 < len(self.name) <= ACTION_LENGTH:
+            message = f"The name of an action has 1 to {ACTION_LENGTH} characters: {self.name!r}."
+            raise ValueError(message)
+        if not is_prefix(self.prefix):
+            message = f"{self.name}: prefix is 1 to 16 of a-z and 0-9, not {self.prefix!r}."
+            raise ValueError(message)
+
+    def _check_durations(self) -> None:
+        durations: dict[str, object] = {"lifetime": self.lifetime}
+        if self.lease is not None:
+            durations["lease"] = self.lease
+        for name, duration in durations.items():
+            if not isinstance(duration, timedelta) or duration < timedelta(seconds=1):
+                message = f"{self.name}: {name} is a timedelta of a second or more."
+                raise ValueError(message)
 
     def _check_perform(self) -> None:
         if self.background and self.perform is None:
@@ -245,8 +271,7 @@ class DeclaredAction:
 
         The hook is asked only once the attempt has ended as unknown or its lease is over. It
         returns ``Performed(result)``, ``NotPerformed()`` (it did not happen and cannot any more:
-        the outside refuses its
-        ``idempotency_key`` from now on) or ``None`` (still unknown).
+        the outside refuses its ``idempotency_key`` from now on) or ``None`` (still unknown).
         """
         if self.effects != "external":
             message = f"{self.name}: only external effects have an outcome to find out."

@@ -28,13 +28,18 @@ def is_ref(value: object) -> TypeGuard[str]:
     return isinstance(value, str) and _REF.fullmatch(value) is not None
 
 
+def is_prefix(value: object) -> TypeGuard[str]:
+    """Whether a value can begin the operation IDs that we make: 1 to 16 of ``a-z 0-9``."""
+    return isinstance(value, str) and _PREFIX.fullmatch(value) is not None
+
+
 def new_operation_id(prefix: str = "op") -> str:
     """Return a new ``operation_id``: the prefix, ``_`` and 128 random bits as 26 characters.
 
     Raises:
         ValueError: the prefix is not 1 to 16 of ``a-z 0-9``.
     """
-    if not _PREFIX.fullmatch(prefix):
+    if not is_prefix(prefix):
         message = f"The prefix of operation IDs is 1 to 16 of a-z and 0-9, not {prefix!r}."
         raise ValueError(message)
     return f"{prefix}_{_base32(secrets.token_bytes(16))}"

@@ -1,0 +1,56 @@
+"""What a declaration refuses, when the site's module is imported and not at an agent's request."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from poppy_operations import Action, Decline
+from poppy_operations.declarations import registry
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"name": ""}, "1 to 100 characters"),
+        ({"name": "n" * 101}, "1 to 100 characters"),
+        ({"effects": "none"}, "not 'none'"),
+        ({"prefix": "Ex-1"}, "1 to 16 of a-z and 0-9, not 'Ex-1'"),
+        ({"prefix": ""}, "1 to 16"),
+        ({"approvers": ()}, 'approvers holds "user"'),
+        ({"approvers": ("nobody",)}, 'approvers holds "user"'),
+        ({"lifetime": timedelta(milliseconds=999)}, "lifetime is a timedelta of a second or more"),
+        ({"lifetime": 900}, "lifetime is a timedelta"),
+        ({"lease": timedelta(0)}, "lease is a timedelta of a second or more"),
+        ({"lease": 60}, "lease is a timedelta"),
+        ({"background": True}, "background=True runs perform=, which is missing"),
+        ({"perform": print}, "needs still= as well"),
+    ],
+)
+def test_an_action_that_could_never_be_performed_is_refused(
+    arguments: dict[str, Any], message: str
+) -> None:
+    declared: dict[str, Any] = {"name": "tests.refused", "effects": "database", **arguments}
+
+    with pytest.raises(ValueError, match=message):
+        Action(**declared)
+
+    assert registry.get(declared["name"]) is None
+
+
+def test_the_name_of_an_action_is_used_once() -> None:
+    action = Action("tests.once", effects="external")
+    try:
+        with pytest.raises(ValueError, match=r"Two actions are called 'tests\.once'"):
+            Action("tests.once", effects="external")
+    finally:
+        registry.discard(action)
+
+
+def test_a_decline_whose_rule_cannot_be_stored_is_refused() -> None:
+    assert Decline(rule="r" * 200).rule == "r" * 200
+
+    with pytest.raises(ValueError, match="at most 200 characters"):
+        Decline(rule="r" * 201)
