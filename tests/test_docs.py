@@ -117,8 +117,9 @@ def test_links_lead_somewhere(file: Path) -> None:
         page, _, anchor = target.partition("#")
         linked = (file.parent / page).resolve() if page else file
         assert linked.is_file(), target
-        headings = re.findall(r"^#+ (.+)$", linked.read_text("utf-8"), flags=re.M)
-        assert not anchor or anchor in {slug(heading) for heading in headings}, target
+        if anchor:
+            headings = re.findall(r"^#+ (.+)$", linked.read_text("utf-8"), flags=re.M)
+            assert anchor in {slug(heading) for heading in headings}, target
 
 
 @pytest.mark.parametrize("file", OURS, ids=lambda file: file.relative_to(ROOT).as_posix())
