@@ -13,7 +13,7 @@ from django.http import HttpResponseBase
 from django.utils import timezone, translation
 from django.utils.functional import Promise
 
-from poppy_operations.models import ACTION_LENGTH, RULE_LENGTH
+from poppy_operations.models import ACTION_LENGTH, NAME_LENGTH
 from poppy_operations.protocol.approval import APPROVERS, ApprovalStatement
 from poppy_operations.protocol.canonical import canonical_terms, digest, freeze
 from poppy_operations.protocol.ids import is_prefix
@@ -172,8 +172,8 @@ class Decline:
     rule: str = "policy"
 
     def __post_init__(self) -> None:
-        if len(self.rule) > RULE_LENGTH:
-            message = f"The rule of a decline has at most {RULE_LENGTH} characters."
+        if len(self.rule) > NAME_LENGTH:
+            message = f"The rule of a decline has at most {NAME_LENGTH} characters."
             raise ValueError(message)
 
 

@@ -20,10 +20,8 @@ URL_LENGTH = 500
 ID_LENGTH = 256
 DIGEST_LENGTH = 64
 ACTION_LENGTH = 100
-NAME_LENGTH = 200
-RULE_LENGTH = 200
+NAME_LENGTH = 200  # of agents, of rules that decline, of cookies
 RETURN_TO_LENGTH = 2000
-COOKIE_NAME_LENGTH = 200
 
 
 class Agent(models.Model):
@@ -250,7 +248,7 @@ class Decline(models.Model):
     approver = models.CharField(_("approver, as stated"), max_length=10)
     reason = models.TextField(_("reason"), null=True, blank=True)
     alternative = models.TextField(_("alternative"), null=True, blank=True)
-    rule = models.CharField(_("rule"), max_length=RULE_LENGTH)
+    rule = models.CharField(_("rule"), max_length=NAME_LENGTH)
     sid = models.CharField(_("Session ID"), max_length=ID_LENGTH, blank=True)
     declined_at = models.DateTimeField(_("declined at"))
 
@@ -279,10 +277,7 @@ class Performance(models.Model):
         SETTLED = "settled", _("settled by a person")
 
     operation = models.OneToOneField(
-        Operation,
-        on_delete=models.CASCADE,
-        related_name="performance",
-        verbose_name=_("operation"),
+        Operation, on_delete=models.CASCADE, related_name="performance", verbose_name=_("operation")
     )
     revision = models.ForeignKey(
         Revision, on_delete=models.CASCADE, related_name="+", verbose_name=_("revision")
@@ -344,7 +339,7 @@ class Join(models.Model):
     sid = models.CharField(_("Session ID"), max_length=ID_LENGTH)
     declared = models.BooleanField(_("declared operations"), default=False)
     return_to = models.CharField(max_length=RETURN_TO_LENGTH, blank=True, editable=False)
-    cookie_name = models.CharField(max_length=COOKIE_NAME_LENGTH, blank=True, editable=False)
+    cookie_name = models.CharField(max_length=NAME_LENGTH, blank=True, editable=False)
     cookie_digest = models.CharField(max_length=DIGEST_LENGTH, blank=True, editable=False)
     created_at = models.DateTimeField(_("created at"))
     redeemed_at = models.DateTimeField(_("redeemed at"), null=True, blank=True)
