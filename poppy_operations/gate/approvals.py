@@ -20,7 +20,7 @@ from poppy_operations.gate.answers import (
 )
 from poppy_operations.gate.callers import Caller
 from poppy_operations.gate.calls import Call
-from poppy_operations.gate.reading import is_expired, named_revision
+from poppy_operations.gate.reading import is_expired, named_revision, record_of
 from poppy_operations.lifecycle import approving, performing
 from poppy_operations.lifecycle.durable import using
 from poppy_operations.models import Decline as DeclineRow
@@ -32,7 +32,6 @@ from poppy_operations.protocol.approval import (
 )
 from poppy_operations.protocol.canonical import freeze
 from poppy_operations.protocol.operation import DeclineStatement
-from poppy_operations.protocol.owner import Owner
 
 logger = logging.getLogger("poppy_operations")
 
@@ -116,11 +115,10 @@ def _replay(call: Call, found: Revision, statement: ApprovalStatement) -> Answer
 
 def is_named(revision: Revision, statement: ApprovalStatement, now: datetime) -> bool:
     """Check 3, as far as the revision goes: returned for the operation, and not expired."""
-    record = getattr(revision, "record", None)
     return (
         revision.revision == statement.revision
         and not is_expired(revision, now)
-        and (revision.retired_at is None or record is not None)
+        and (revision.retired_at is None or record_of(revision) is not None)
     )
 
 
@@ -170,7 +168,6 @@ def _decision(revision: Revision, statement: ApprovalStatement) -> Decline | Non
 def current_operation(revision: Revision, statement: ApprovalStatement | None) -> CurrentOperation:
     """What the site's code is handed: the approved terms, which nothing can change."""
     operation = revision.operation
-    owner: Owner = operation.owner
     return CurrentOperation(
         action=operation.action,
         terms=freeze(revision.terms),
@@ -178,6 +175,6 @@ def current_operation(revision: Revision, statement: ApprovalStatement | None) -
         operation_id=operation.operation_id,
         revision=revision.revision,
         idempotency_key=operation.idempotency_key,
-        owner=owner,
+        owner=operation.owner,
         approval=statement,
     )

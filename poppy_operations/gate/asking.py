@@ -6,7 +6,6 @@ import logging
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 
 from poppy_operations.conf import conf
 from poppy_operations.declarations import Each
@@ -19,7 +18,9 @@ from poppy_operations.gate.reading import (
     is_in_use,
     is_returnable,
     live_revisions,
+    record_of,
     seconds,
+    serves_again,
 )
 from poppy_operations.lifecycle import asking, performing
 from poppy_operations.lifecycle.durable import Busy
@@ -100,7 +101,7 @@ def _ask_once(asked: Ask, slot: str, rows: Sequence[Revision]) -> Answer | None:
         if not asked.caller.on_website:
             return still_performing(operation)
     for revision in mine:
-        if asked.is_same(revision) and _serves_again(revision, asked):
+        if asked.is_same(revision) and _is_for(asked, revision):
             return returned(revision, asked.caller, differing=_differing(asked, rows))
     refused = _make_room(asked, rows)
     if refused is not None:
@@ -115,14 +116,12 @@ def _ask_once(asked: Ask, slot: str, rows: Sequence[Revision]) -> Answer | None:
     return None if new is None else returned(new, asked.caller, differing=_differing(asked, rows))
 
 
-def _serves_again(revision: Revision, asked: Ask) -> bool:
-    now = asked.call.now
+def _is_for(asked: Ask, revision: Revision) -> bool:
     return (
-        is_returnable(revision, now)
-        and revision.expires_at - seconds(now) >= timedelta(seconds=revision.lifetime_s) / 2
+        serves_again(revision, asked.call.now)
         and revision.revision != asked.named
         and not is_in_use(revision)
-        and (getattr(revision, "record", None) is None or has_record(revision))
+        and (record_of(revision) is None or has_record(revision))
     )
 
 
@@ -135,7 +134,7 @@ def _make_room(asked: Ask, rows: Sequence[Revision]) -> Refused | None:
     waiting = [
         revision
         for revision in rows
-        if is_returnable(revision, now) and getattr(revision, "record", None) is None
+        if is_returnable(revision, now) and record_of(revision) is None
     ]
     if len(waiting) < conf.open_revisions:
         return None
@@ -199,8 +198,7 @@ def _repeats(revision: Revision, in_use: Revision, call: Call) -> bool:
         revision.pk != in_use.pk
         and revision.terms_digest == in_use.terms_digest
         and revision.content_digest == in_use.content_digest
-        and is_returnable(revision, call.now)
-        and revision.expires_at - seconds(call.now) >= timedelta(seconds=revision.lifetime_s) / 2
+        and serves_again(revision, call.now)
     )
 
 

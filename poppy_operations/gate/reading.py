@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.db.models import BooleanField, Case, Exists, OuterRef, Q, Value, When
 
 from poppy_operations.lifecycle.durable import using
-from poppy_operations.models import Decline, Operation, Revision
+from poppy_operations.models import Approval, Decline, Operation, Revision
 from poppy_operations.protocol.owner import Owner
 
 LIVE = (Operation.State.OPEN, Operation.State.PERFORMING)
@@ -113,16 +113,22 @@ def live_revisions(owner: Owner, now: datetime, slot: str | None = None) -> Sequ
     )
 
 
+def record_of(revision: Revision) -> Approval | None:
+    """The approval that was recorded for the revision, whatever became of it."""
+    record: Approval | None = getattr(revision, "record", None)
+    return record
+
+
 def has_record(revision: Revision) -> bool:
     """Whether an approval waits for a request: recorded, not voided and not declined."""
-    record = getattr(revision, "record", None)
+    record = record_of(revision)
     declined: bool = getattr(revision, "record_declined", False)
     return record is not None and record.voided_at is None and not declined
 
 
 def is_in_use(revision: Revision) -> bool:
     """Whether the revision's record is the one that the current attempt performs."""
-    record = getattr(revision, "record", None)
+    record = record_of(revision)
     operation = revision.operation
     return (
         record is not None
@@ -134,3 +140,9 @@ def is_in_use(revision: Revision) -> bool:
 def is_returnable(revision: Revision, now: datetime) -> bool:
     """Whether the revision can be returned, or returned again."""
     return revision.retired_at is None and not is_expired(revision, now)
+
+
+def serves_again(revision: Revision, now: datetime) -> bool:
+    """Whether an ask can get a revision that is there: half its lifetime is left to approve it."""
+    half = timedelta(seconds=revision.lifetime_s) / 2
+    return is_returnable(revision, now) and revision.expires_at - seconds(now) >= half

@@ -31,6 +31,7 @@ from poppy_operations.gate.reading import (
     has_record,
     is_expired,
     is_returnable,
+    record_of,
     revision_of_operation,
     revision_of_ref,
     revision_of_watch,
@@ -147,7 +148,7 @@ def _judged(
         return before
     if has_record(named):
         return Recorded()
-    if getattr(named, "record", None) is not None:
+    if record_of(named) is not None:
         # Its one record lost a race against a decline; the browser gets another revision.
         return INVALID_REQUEST
     decided = decline(named, statement, sid=session.sid, now=now)
@@ -160,7 +161,7 @@ def _judged(
 
 
 def _is_voided(revision: Revision) -> bool:
-    record = getattr(revision, "record", None)
+    record = record_of(revision)
     return record is not None and record.voided_at is not None
 
 
