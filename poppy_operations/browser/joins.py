@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 from datetime import datetime, timedelta
 from typing import Any, cast
@@ -20,6 +19,7 @@ from poppy_operations.browser import marks
 from poppy_operations.browser.state import Over, forget_ended_login, forget_join
 from poppy_operations.conf import conf
 from poppy_operations.models import Agent, Join, Operation
+from poppy_operations.protocol.canonical import digest
 from poppy_operations.sessions.clock import epoch, stored
 from poppy_operations.sessions.refusals import InvalidSession
 from poppy_operations.sessions.session import Session
@@ -48,7 +48,7 @@ def issue_ticket(
     name, value = cookie or ("", "")
     Join.objects.using(_using()).create(
         agent=agent,
-        ticket_digest=_digest(ticket),
+        ticket_digest=digest(ticket),
         ticket_expires_at=now + TICKET_LIFETIME,
         user_id=session.user_id,
         account=session.account,
@@ -56,7 +56,7 @@ def issue_ticket(
         declared=session.declared,
         return_to=return_to,
         cookie_name=name,
-        cookie_digest=_digest(value) if name else "",
+        cookie_digest=digest(value) if name else "",
         created_at=now,
         expires_at=_last_moment(session, now),
     )
@@ -79,7 +79,7 @@ def redeemable_join(ticket: str, request: HttpRequest, now: datetime) -> Join | 
     join = (
         Join.objects.using(_using())
         .select_related("agent")
-        .filter(ticket_digest=_digest(ticket))
+        .filter(ticket_digest=digest(ticket))
         .first()
     )
     if join is None:
@@ -96,7 +96,7 @@ def _has_cookie(request: HttpRequest, join: Join) -> bool:
     if not join.cookie_name:
         return True
     value = request.COOKIES.get(join.cookie_name, "")
-    return secrets.compare_digest(_digest(value), join.cookie_digest)
+    return secrets.compare_digest(digest(value), join.cookie_digest)
 
 
 def redeem(request: HttpRequest, join: Join, user: AbstractBaseUser | None, now: datetime) -> bool:
@@ -248,10 +248,6 @@ def purge_joins(before: datetime, *, dry_run: bool = False, batch: int = 500) ->
         deleted, _ = joins.filter(pk__in=some).delete()
         number += deleted
     return number
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
 def _using() -> str:

@@ -7,7 +7,6 @@ user signs in or a password was changed, so the mark has to outlive both.
 
 from __future__ import annotations
 
-import hashlib
 from contextlib import suppress
 from functools import cache
 
@@ -15,6 +14,8 @@ from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.sessions.backends.base import CreateError, SessionBase
 from django.http import HttpRequest
+
+from poppy_operations.protocol.canonical import digest
 
 MARK = "_poppy_agent_browser"
 JOIN = "_poppy_join"  # the join that this Django session was last bound to
@@ -25,7 +26,7 @@ _BROUGHT = "_poppy_brought"
 
 def key_digest(session_key: str) -> str:
     """Give what a join remembers of a Django session's key."""
-    return hashlib.sha256(session_key.encode()).hexdigest()
+    return digest(session_key)
 
 
 def cookie_key(request: HttpRequest) -> str | None:

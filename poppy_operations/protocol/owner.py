@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import dataclass
+
+from poppy_operations.protocol.canonical import digest
 
 
 @dataclass(frozen=True)
@@ -23,8 +24,7 @@ class Owner:
     @property
     def digest(self) -> str:
         """One text for the three, in which ``None``, ``""`` and every other value differ."""
-        text = json.dumps([self.client_id, self.user_id, self.account])
-        return hashlib.sha256(text.encode()).hexdigest()
+        return digest(json.dumps([self.client_id, self.user_id, self.account]))
 
     def is_challenged_for(self, other: Owner) -> bool:
         """Whether this signed-out Session gets a challenge for an operation of ``other`` (3)."""
