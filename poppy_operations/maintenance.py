@@ -1,6 +1,7 @@
-"""What a site runs from time to time: purge, reconcile, and a list of what is stuck.
+"""What a site runs from time to time, and what its operators decide.
 
-Management commands and tasks are one-line wrappers of these functions.
+Purge, reconcile, requeue and a list of what is stuck; settle and revoke. Management commands, tasks
+and the admin are thin wrappers of these functions.
 """
 
 from __future__ import annotations

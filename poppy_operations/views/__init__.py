@@ -1,1 +1,1 @@
-"""The views that the app itself serves."""
+"""The doors of plain Django views, and the views that the app itself serves."""

@@ -12,7 +12,7 @@ from typing import Any, NoReturn, cast
 
 from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import SuspiciousOperation
-from django.db import Error as DatabaseError
+from django.db import DatabaseError, InterfaceError
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, HttpResponseNotAllowed
 from django.http.request import RawPostDataException
 from django.utils import timezone
@@ -69,7 +69,7 @@ class OperationsEndpoint(APIView):
         django_request = request._request  # noqa: SLF001  there is no other way to it
         try:
             answer = at_endpoint(django_request, _reference(django_request), timezone.now())
-        except (Busy, DatabaseError):
+        except (Busy, DatabaseError, InterfaceError):
             logger.warning("The database was in the way; nothing was recorded.", exc_info=True)
             answer = BUSY
         return _response(answer, django_request)

@@ -30,9 +30,9 @@ from poppy_operations.company import get_company
 from poppy_operations.conf import conf
 from poppy_operations.gate.answers import Refused
 from poppy_operations.gate.callers import refusal_of
-from poppy_operations.models import COOKIE_NAME_LENGTH, RETURN_TO_LENGTH, Join
-from poppy_operations.protocol.errors import STATUSES
+from poppy_operations.models import NAME_LENGTH, RETURN_TO_LENGTH, Join
 from poppy_operations.protocol.ids import is_id
+from poppy_operations.responses.bodies import refused
 from poppy_operations.sessions.refusals import InsufficientScope, InvalidSession, SessionRefused
 from poppy_operations.sessions.session import Session
 
@@ -67,20 +67,13 @@ def join(request: HttpRequest) -> HttpResponse:
         wanted = _wanted(request)
         ticket = joins.issue_ticket(session, now=timezone.now(), **wanted)
     except SessionRefused as refusal:
-        return _refused(refusal_of(refusal))
+        return refused(refusal_of(refusal))
     except BadRequest as error:
         logger.info("A request for a ticket is refused. %s", error)
-        return _refused(Refused("invalid_request"))
+        return refused(Refused("invalid_request"))
     path = reverse("poppy_operations:ticket", args=[ticket])
     seconds = int(joins.TICKET_LIFETIME.total_seconds())
     return JsonResponse({"url": request.build_absolute_uri(path), "expires_in": seconds})
-
-
-def _refused(refused: Refused) -> HttpResponse:
-    # Of what a request can be refused for, only a bad token has no code in a body of ours.
-    status = STATUSES.get(refused.code, 401)
-    body = {"error": refused.code, **refused.members}
-    return JsonResponse(body, status=status, headers=dict(refused.headers))
 
 
 def _check_account(session: Session) -> None:
@@ -155,7 +148,7 @@ def _cookie(body: dict[str, Any]) -> tuple[str, str] | None:
 
 
 def _is_name(name: str) -> bool:
-    return 0 < len(name) <= COOKIE_NAME_LENGTH and name.isprintable()
+    return 0 < len(name) <= NAME_LENGTH and name.isprintable()
 
 
 def _members(cookie: object) -> tuple[object, object]:

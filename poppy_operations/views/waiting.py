@@ -7,7 +7,7 @@ from functools import cache
 
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.sessions.backends.base import SessionBase
-from django.db import Error as DatabaseError
+from django.db import DatabaseError, InterfaceError
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import get_token
 from django.utils import timezone
@@ -39,7 +39,7 @@ def waiting(request: HttpRequest, watch: str) -> HttpResponse:
     try:
         status = watched(request, watch, timezone.now()) if is_ref(watch) else "unknown"
         response = json_answer({"status": status, **_csrf_token(request, status)})
-    except DatabaseError:
+    except (DatabaseError, InterfaceError):
         logger.warning("The database was in the way of a waiting page.", exc_info=True)
         response = json_answer({"status": "later"}, 503, {"Retry-After": str(RETRY_AFTER_S)})
     _leave_unsaved(request)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -34,12 +33,10 @@ from poppy_operations.gate.calls import Call
 from poppy_operations.gate.entrance import Entered, entrance
 from poppy_operations.gate.steps import Steps
 
-logger = logging.getLogger("poppy_operations")
 F = TypeVar("F", bound=Callable[..., Any])
 C = TypeVar("C", bound=type)
 
 _ENTERED = "_poppy_entered"
-HANDLERS = ("post", "put", "patch", "delete")
 
 
 def view_door(
