@@ -108,7 +108,7 @@ REST_FRAMEWORK: dict[str, Any] = {
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["example_project.shop.parsers.ShallowJSONParser"],
     "DEFAULT_SCHEMA_CLASS": "poppy_operations.rest_framework.schema.AutoSchema",
     # Whatever stands in the query of a request that needs approval is part of what is approved.
     "URL_FORMAT_OVERRIDE": None,
@@ -119,9 +119,6 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     "Personal Agent asks for it.",
     "VERSION": "1.0",
     "SERVERS": [{"url": ISSUER}],
-    # It is for everybody to read, and describes the shop's API and not itself.
-    "SERVE_AUTHENTICATION": [],
-    "SERVE_INCLUDE_SCHEMA": False,
 }
 
 # How long the terms of a demo action can be approved, and how long an attempt counts as alive.

@@ -5,8 +5,6 @@ from __future__ import annotations
 from django.contrib import admin
 from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import include, path, re_path
-from drf_spectacular.renderers import OpenApiJsonRenderer2
-from drf_spectacular.views import SpectacularAPIView
 
 from example_project.shop import api, discovery, views
 
@@ -23,11 +21,7 @@ urlpatterns = [
     path("api/orders/<slug:order_id>/refunds", api.Refunds.as_view()),
     path("api/reservations", api.Reservations.as_view()),
     path("api/account/closure", api.AccountClosure.as_view()),
-    path(
-        "api/schema",
-        SpectacularAPIView.as_view(renderer_classes=[OpenApiJsonRenderer2]),
-        name="api-schema",
-    ),
+    path("api/schema", api.Description.as_view(), name="api-schema"),
     re_path("^api/", api.Unknown.as_view()),
     path("admin/", admin.site.urls),
     path("poppy/", include("poppy_operations.urls")),

@@ -26,7 +26,11 @@ class Known(serializers.SlugRelatedField[Any]):
             self.fail("invalid")
         if "\0" in data:  # which PostgreSQL cannot even look for
             self.fail("does_not_exist", slug_name=self.slug_field, value="")
-        return super().to_internal_value(data)
+        found = super().to_internal_value(data)
+        # Some databases find other spellings as well.
+        if getattr(found, self.slug_field) != data:
+            self.fail("does_not_exist", slug_name=self.slug_field, value=data)
+        return found
 
 
 class ExchangeRequest(serializers.Serializer[Any]):

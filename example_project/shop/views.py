@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from example_project.shop.exchanges import exchange_item, exchange_summary, exchange_values
 from example_project.shop.forms import ExchangeForm, ReservationForm
 from example_project.shop.models import Order, OrderItem, Product, Reservation
 from example_project.shop.operations import exchange, reservation
+from example_project.shop.orders import own_order
 from example_project.shop.reservations import reservation_summary, reservation_values, reserve
 from poppy_operations import Terms, operation_of
 
@@ -35,16 +36,11 @@ def orders_of(user: User | AnonymousUser) -> list[Order]:
     return list(Order.objects.filter(customer_id=user.pk).prefetch_related("items__product"))
 
 
-def own_order(request: HttpRequest, order_id: str) -> Order:
-    """Return the order if it is the customer's own; anybody else's does not exist for them."""
-    return get_object_or_404(Order, order_id=order_id, customer_id=request.user.pk)
-
-
 @require_safe
 @login_required
 def order(request: HttpRequest, order_id: str) -> HttpResponse:
     """Show an order, with a form to exchange each of its items."""
-    return order_page(request, own_order(request, order_id))
+    return order_page(request, own_order(request.user, order_id))
 
 
 def order_page(
@@ -88,12 +84,12 @@ def reservations_page(request: HttpRequest, form: ReservationForm) -> HttpRespon
 
 def own_order_only(request: HttpRequest, order_id: str) -> None:
     """Let nobody near another customer's order, whatever was answered to whom before."""
-    own_order(request, order_id)
+    own_order(request.user, order_id)
 
 
 def exchange_terms(request: HttpRequest, order_id: str) -> Terms | HttpResponse:
     """Return the exact terms of the exchange, or the form with its errors."""
-    order = own_order(request, order_id)
+    order = own_order(request.user, order_id)
     form = ExchangeForm(request.POST, order=order)
     if not form.is_valid():
         return order_page(request, order, wrong=form)

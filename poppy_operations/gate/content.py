@@ -243,7 +243,10 @@ def parsed_body(request: HttpRequest) -> Any:
         return request.POST
     raw = request.body
     if is_form:  # Django parses the forms of POST alone.
-        return QueryDict(raw, encoding=request.encoding)
+        try:
+            return QueryDict(raw, encoding=request.encoding)
+        except (LookupError, UnicodeError):  # A charset in which no text can be, such as zlib.
+            pass
     if content_type == "application/json" or content_type.endswith("+json"):
         try:
             return json.loads(raw)

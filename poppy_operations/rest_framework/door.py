@@ -8,8 +8,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
+from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponseBase
-from rest_framework.exceptions import UnsupportedMediaType
+from rest_framework.exceptions import ParseError, UnsupportedMediaType
 from rest_framework.request import Request
 
 from poppy_operations.declarations import CurrentOperation, DeclaredAction
@@ -138,7 +139,18 @@ def _data(request: Request) -> Any:
         return request.data
     except UnsupportedMediaType:
         # The view does not look at it, or it would have said so; what it holds counts all the same.
-        return {"bytes": hashlib.sha256(_django(request).body).hexdigest()}
+        return {"bytes": hashlib.sha256(_bytes(request)).hexdigest()}
+    except RecursionError as error:
+        # Django REST framework lets it through; a view that does not look would not meet it.
+        message = "The content is nested too deep."
+        raise ParseError(message) from error
+
+
+def _bytes(request: Request) -> bytes:
+    try:
+        return _django(request).body
+    except RequestDataTooBig as error:
+        raise ParseError(str(error)) from error
 
 
 def _rendered(request: Request, response: HttpResponseBase) -> HttpResponseBase:

@@ -198,3 +198,27 @@ def test_the_log_names_the_fields_that_differ_and_never_their_values(
     agents_api.send(approval_of(operation), body=json.dumps({**ORDER, "note": "a secret"}))
 
     assert "a secret" not in caplog.text
+
+
+@pytest.mark.parametrize("path", ["/api/bare/", "/api/function/", "/api/class/"])
+@pytest.mark.parametrize(
+    ("body", "content_type"),
+    [
+        ("[" * 100_000, "application/json"),
+        ("a" * 3_000_000, "image/png"),
+        ("{}", "application/json; charset=zlib"),
+        ("{}", "image/png; charset=idna"),
+    ],
+    ids=["nested", "large", "no charset", "no charset either"],
+)
+def test_content_that_the_view_does_not_look_at_is_no_fault_of_the_server(
+    body: str, content_type: str, path: str, agents_api: ApiClient, shop: ApiBehaviour
+) -> None:
+    shop.terms = lambda request: Terms({"sku": "jacket", "quantity": 1})
+    agents_api.session.client.raise_request_exception = False
+    request = {"body": body, "content_type": content_type, "path": path}
+    answer = agents_api.send(**request)
+
+    assert answer.status_code in {400, 403}
+    if answer.status_code == 403:
+        assert agents_api.approve(operation_in(answer), **request).status_code == 201

@@ -268,3 +268,28 @@ def test_a_repeated_member_counts_as_the_one_that_the_shop_reads(
     nine = operation_in(alice.send(RESERVATIONS, sneaky, approval))
     assert nine["terms"]["quantity"] == 9
     assert books.effects() == before
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "content_type"),
+    [
+        (RESERVATIONS, b"[" * 100_000, "application/json"),
+        (RESERVATIONS, b'{"sku":' * 50_000, "application/json"),
+        (CLOSURE, b"[" * 100_000, "application/json"),
+        (CLOSURE, b"a" * 3_000_000, "text/plain"),
+        (CLOSURE, b"{}", "application/json; charset=zlib"),
+        (
+            RESERVATIONS,
+            b'{"sku":"squall-cap","quantity":' + b"9" * 5_000 + b"}",
+            "application/json",
+        ),
+        (RESERVATIONS, b'{"sku":"squall-cap","quantity":1e400}', "application/json"),
+    ],
+    ids=["list", "object", "unread list", "unread bytes", "charset", "digits", "infinite"],
+)
+def test_content_that_nobody_can_read_is_a_fault_of_the_request(
+    path: str, content: bytes, content_type: str, alice: Caller
+) -> None:
+    for approval in (None, MADE_UP):
+        answer = alice.send(path, content, approval, headers={"Content-Type": content_type})
+        assert (answer.status, answer.header("Content-Type")) == (400, "application/json")

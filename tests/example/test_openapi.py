@@ -108,8 +108,13 @@ def test_the_document_is_for_everybody_and_can_be_found(server: Server) -> None:
     assert 'href="/api/schema"' in home.text
     found = send("GET", f"{server.url}/.well-known/poppy.json", {})
     assert found.header("Link") == f'<{server.url}/api/schema>; rel="service-desc"'
-    for headers in ({}, {"Accept": "text/html,*/*;q=0.8"}, {"Poppy-Session": "no.jwt"}):
-        document = send("GET", f"{server.url}/api/schema", headers)
+    for query, headers in (
+        ("", {}),
+        ("", {"Accept": "text/html,*/*;q=0.8"}),
+        ("", {"Poppy-Session": "no.jwt"}),
+        ("?version=%0a&lang=%00&format=yaml", {}),
+    ):
+        document = send("GET", f"{server.url}/api/schema{query}", headers)
         assert document.status == 200
         assert document.header("Content-Type") == "application/json"
         assert set(document.json()["paths"]) == {

@@ -176,6 +176,17 @@ def test_a_form_is_compared_field_by_field_whatever_its_encoding() -> None:
     assert raw(multipart("one", {**fields, "extra": ""})) != one
 
 
+@pytest.mark.parametrize("charset", ["zlib", "rot13", "undefined"])
+def test_a_form_in_a_charset_that_is_none_is_compared_byte_by_byte(charset: str) -> None:
+    kind = f"application/x-www-form-urlencoded; charset={charset}"
+
+    def sent(body: str) -> str:
+        return raw(FACTORY.generic("PUT", "/buy/", body, content_type=kind))
+
+    assert sent("sku=%ff&size=m") == sent("sku=%ff&size=m")
+    assert sent("sku=%ff&size=m") != sent("size=m&sku=%ff")
+
+
 def test_the_csrf_token_is_left_out_wherever_a_form_has_it() -> None:
     assert raw(post_form(sku="a", csrfmiddlewaretoken="x")) == raw(post_form(sku="a"))
     assert raw(post_form("/buy/?csrfmiddlewaretoken=x")) == raw(post_form("/buy/"))
