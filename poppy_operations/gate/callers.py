@@ -7,6 +7,7 @@ from typing import Any
 
 from django.http import HttpRequest
 
+from poppy_operations.browser.marks import is_marked
 from poppy_operations.browser.state import browser_of
 from poppy_operations.company import get_company, verified_session
 from poppy_operations.declarations import Refusal
@@ -97,7 +98,7 @@ def _browser(call: Call, session: Session | None) -> Caller:
 
 def is_the_websites(request: HttpRequest) -> bool:
     """Whether a request is answered in the website's form: a page, a redirect, a reference."""
-    return not has_session(request) and browser_of(request).marked
+    return not has_session(request) and is_marked(request)
 
 
 def verified(request: HttpRequest) -> Session | Refused:
@@ -117,9 +118,7 @@ def refusal_of(refused: SessionRefused) -> Refused:
         return Refused("invalid_request")
     if isinstance(refused, InsufficientScope):
         header = f'Bearer error="insufficient_scope", scope="{refused.scope}"'
-        return Refused(
-            "insufficient_scope", {"scope": refused.scope}, {"WWW-Authenticate": header}
-        )
+        return Refused("insufficient_scope", {"scope": refused.scope}, {"WWW-Authenticate": header})
     if isinstance(refused, KeysUnavailable):
         return Refused("temporarily_unavailable", headers={"Retry-After": str(refused.retry_after)})
     return INVALID_SESSION

@@ -20,7 +20,7 @@ from poppy_operations.gate.rounds import (
     transacted,
     ungated,
 )
-from poppy_operations.gate.steps import Steps, database, site
+from poppy_operations.gate.steps import Steps, deciding, site
 from poppy_operations.lifecycle.durable import Busy
 from poppy_operations.models import Revision
 
@@ -54,7 +54,7 @@ def entrance(call: Call, remember: Callable[[Entered], None]) -> Steps[Answer]:
     found is remembered for ``run``, which the handler calls. Serves browsers only.
     """
     try:
-        caller = yield from database(partial(who_asks, call))
+        caller = yield from deciding(partial(who_asks, call))
         if isinstance(caller, Refused):
             return caller
         if isinstance(caller, Visitor):
@@ -70,7 +70,7 @@ def entrance(call: Call, remember: Callable[[Entered], None]) -> Steps[Answer]:
         if denied is not None:
             return SiteAnswer(denied)
         visit = Visit(call, caller)
-        early = yield from database(partial(performed_or_performing, visit))
+        early = yield from deciding(partial(performed_or_performing, visit))
         if early is not None:
             return early
         remember(Entered(call.action, caller, call.now, visit.rows))

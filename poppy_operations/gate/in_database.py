@@ -32,7 +32,7 @@ from poppy_operations.gate.attempt import (
     without_effect,
 )
 from poppy_operations.gate.calls import SiteTerms
-from poppy_operations.gate.steps import Steps, database, site
+from poppy_operations.gate.steps import Steps, database, deciding, site
 from poppy_operations.gate.stored import says_performed
 from poppy_operations.lifecycle import performing
 from poppy_operations.lifecycle.durable import Busy, enter_outermost, is_contention, using
@@ -54,7 +54,7 @@ def perform_in_database(run: Run) -> Steps[Outcome]:
         return Lost()
     stack = ExitStack()
     try:
-        yield from database(partial(_enter, run, stack))
+        yield from deciding(partial(_enter, run, stack))
         ended = yield from _attempted(run)
         return (yield from database(partial(_close, run, stack, ended)))
     except BaseException as raised:

@@ -9,14 +9,14 @@ from poppy_operations.gate.approvals import read_approval
 from poppy_operations.gate.callers import Caller, Visitor, who_asks
 from poppy_operations.gate.calls import Call
 from poppy_operations.gate.rounds import Visit, busy, rounds, transacted, ungated
-from poppy_operations.gate.steps import Steps, database, site
+from poppy_operations.gate.steps import Steps, deciding, site
 from poppy_operations.lifecycle.durable import Busy
 
 
 def passage(call: Call) -> Steps[Answer]:
     """Take one request through the gate. Exceptions of the site's own code pass unchanged."""
     try:
-        caller = yield from database(partial(who_asks, call))
+        caller = yield from deciding(partial(who_asks, call))
         if isinstance(caller, Refused):
             return caller
         if isinstance(caller, Visitor):

@@ -19,7 +19,7 @@ from poppy_operations.gate.calls import Call, SiteTerms, Wanted
 from poppy_operations.gate.in_database import perform_in_database
 from poppy_operations.gate.outside import perform_outside
 from poppy_operations.gate.reading import has_record, is_expired, is_in_use, live_revisions
-from poppy_operations.gate.steps import Steps, database, site
+from poppy_operations.gate.steps import Steps, database, deciding, site
 from poppy_operations.gate.transactions import in_transactions, mark_for_rollback
 from poppy_operations.gate.worker import perform_queued
 from poppy_operations.lifecycle import performing
@@ -99,7 +99,7 @@ def rounds(visit: Visit) -> Steps[Answer]:
 
 def _round(visit: Visit) -> Steps[Answer | Lost]:
     if not visit.looked:
-        early = yield from database(partial(performed_or_performing, visit))
+        early = yield from deciding(partial(performed_or_performing, visit))
         if early is not None:
             return early
     if visit.terms is None:
@@ -107,8 +107,8 @@ def _round(visit: Visit) -> Steps[Answer | Lost]:
         if not isinstance(terms, Terms):
             return SiteAnswer(terms)
         visit.terms = terms
-    wanted = yield from database(partial(Wanted.of, visit.call, visit.terms))
-    gated = yield from database(partial(_is_gated, visit, wanted))
+    wanted = yield from deciding(partial(Wanted.of, visit.call, visit.terms))
+    gated = yield from deciding(partial(_is_gated, visit, wanted))
     if not gated:
         return (yield from transacted(visit.call, run_ungated(visit.call, visit.terms)))
     outcome = yield from _approved(visit, wanted)
@@ -117,7 +117,7 @@ def _round(visit: Visit) -> Steps[Answer | Lost]:
         return Lost()  # These terms may have an approval of their own.
     if outcome is not None:
         return outcome
-    return (yield from database(partial(_asked, visit, wanted)))
+    return (yield from deciding(partial(_asked, visit, wanted)))
 
 
 def performed_or_performing(visit: Visit) -> Answer | None:
@@ -184,7 +184,7 @@ def _sent(visit: Visit, wanted: Wanted) -> Steps[Outcome | None]:
         return None
     if not (is_named(named, statement, call.now) and _ask_of(visit, wanted).is_same(named)):
         return None
-    decided = yield from database(partial(_declined, visit, named, statement))
+    decided = yield from deciding(partial(_declined, visit, named, statement))
     if decided is not None:
         return decided
     approval = stated(statement, named, sid=caller.sid, now=call.now)
@@ -212,7 +212,10 @@ def _recorded(visit: Visit, wanted: Wanted) -> Steps[Outcome | None]:
         run = Run.of(call, caller, revision, revision.record, None)
         outcome = yield from perform(run)
         if isinstance(outcome, StillPerforming):
-            return (yield from database(partial(_still_on_website, visit, revision, outcome)))
+            try:
+                return (yield from deciding(partial(_still_on_website, visit, revision, outcome)))
+            except Busy:
+                return outcome  # Under way all the same; only its reference cannot be told.
         if not isinstance(outcome, Lost):
             return outcome
         lost = True

@@ -16,6 +16,9 @@ from functools import partial
 from typing import Any, TypeVar, cast
 
 from asgiref.sync import sync_to_async
+from django.db import InterfaceError, OperationalError
+
+from poppy_operations.lifecycle.durable import Busy
 
 T = TypeVar("T")
 
@@ -35,6 +38,17 @@ def database(call: Callable[[], T]) -> Steps[T]:
     """Run our own code that may touch the database; never interrupted half-way."""
     result: T = yield Step(call)
     return result
+
+
+def deciding(call: Callable[[], T]) -> Steps[T]:
+    """Run our own code before anything is performed.
+
+    Raises ``Busy`` where the database cannot be reached, or did not let us read.
+    """
+    try:
+        return (yield from database(call))
+    except (OperationalError, InterfaceError) as error:
+        raise Busy(str(error)) from error
 
 
 def site(call: Callable[[], Any]) -> Steps[Any]:

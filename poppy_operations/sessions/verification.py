@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest
 
 from poppy_operations.conf import conf
@@ -34,7 +35,12 @@ from poppy_operations.sessions.jwts import (
     unverified_header,
     verified_claims,
 )
-from poppy_operations.sessions.refusals import InvalidSession, InvalidToken, InvalidVersion
+from poppy_operations.sessions.refusals import (
+    InvalidSession,
+    InvalidToken,
+    InvalidVersion,
+    KeysUnavailable,
+)
 from poppy_operations.sessions.session import Session
 from poppy_operations.sessions.tokens import AccessToken, TokenVerifier
 
@@ -156,8 +162,15 @@ class SessionVerifier:
         return verified
 
     def agent(self, client_id: str) -> Agent:
-        """Give the agent if it is on the allow-list now. Raises InvalidSession."""
-        agent = find_agent(client_id)
+        """Give the agent if it is on the allow-list now.
+
+        Raises InvalidSession, and KeysUnavailable where the database cannot be asked.
+        """
+        try:
+            agent = find_agent(client_id)
+        except (OperationalError, InterfaceError) as error:
+            message = "The allow-list cannot be read now."
+            raise KeysUnavailable(message, retry_after=1) from error
         if agent is None or agent.status != Agent.Status.ALLOWED:
             message = "The Personal Agent is not on the allow-list, or is revoked."
             raise InvalidSession(message)
