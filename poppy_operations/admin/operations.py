@@ -27,12 +27,12 @@ from poppy_operations.admin.filters import (
     standing,
 )
 from poppy_operations.admin.history import history_of
-from poppy_operations.admin.reading import BUSY, ReadOnlyAdmin, name_of, pretty
+from poppy_operations.admin.reading import BUSY, ReadOnlyAdmin, name_of, pretty, using
 from poppy_operations.browser.state import browser_of
 from poppy_operations.declarations import registry
 from poppy_operations.lifecycle.durable import Busy
 from poppy_operations.lifecycle.settling import can_settle
-from poppy_operations.models import Operation
+from poppy_operations.models import Approval, Operation
 
 logger = logging.getLogger("poppy_operations")
 
@@ -171,7 +171,7 @@ class OperationAdmin(ReadOnlyAdmin):
         )
         if form.is_valid():
             return self._settle(request, operation, form)
-        approval = operation.approval
+        approval = _approval_of(operation)
         return self.decision(
             request,
             operation,
@@ -208,6 +208,12 @@ class OperationAdmin(ReadOnlyAdmin):
         )
         message = _("Settled as %(outcome)s.") % {"outcome": outcome}
         return self.decided(request, operation, message, messages.SUCCESS)
+
+
+def _approval_of(operation: Operation) -> Approval | None:
+    """The approval in use, read where it is written."""
+    approvals = Approval.objects.using(using()).select_related("revision")
+    return approvals.filter(pk__in=[operation.approval_id]).first()
 
 
 def _has_hook(operation: Operation) -> bool:

@@ -117,8 +117,10 @@ class ReadOnlyAdmin(ModelAdmin):
         return False
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """Give the rows as they are now."""
-        return super().get_queryset(request).using(using())
+        """Give the rows as they are now, with those they belong to, which no replica may know."""
+        rows = super().get_queryset(request).using(using())
+        related = self.list_select_related
+        return rows if isinstance(related, bool) else rows.select_related(*related)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> Any:
         """Name all that the page shows."""

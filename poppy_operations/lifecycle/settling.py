@@ -58,8 +58,8 @@ def settle(
     False where it no longer is that attempt's to judge. Raises ``ValueError`` for an operation
     that no attempt was ever begun of, and ``Busy``.
     """
-    approval = operation.approval
-    if approval is None:
+    approval_id = operation.approval_id
+    if approval_id is None:
         message = f"{operation.operation_id} has no attempt to settle."
         raise ValueError(message)
     settlement = Settlement(
@@ -77,7 +77,7 @@ def settle(
         if answer is None:
             settled = _not_performed(settlement, void, is_barred=how == Performance.How.RECONCILED)
         else:
-            settled = _performed(settlement, approval, answer, how)
+            settled = _performed(settlement, approval_id, answer, how)
         if settled:
             settlement.save(using=using(), force_insert=True)
         return settled
@@ -101,11 +101,12 @@ def _not_performed(settlement: Settlement, void: Collection[UUID], *, is_barred:
     return bool(settled)
 
 
-def _performed(settlement: Settlement, approval: Approval, answer: StoredAnswer, how: str) -> bool:
+def _performed(settlement: Settlement, approval_id: UUID, answer: StoredAnswer, how: str) -> bool:
     operation, now = settlement.operation, settlement.settled_at
     keeps_slot = operation.interface == Operation.Interface.REVIEW
     settled = _examined(operation, now).update(**performed_changes(keeps_slot=keeps_slot))
     if settled:
+        approval = Approval.objects.using(using()).get(pk=approval_id)
         attempt = settlement.attempt
         store_performance(operation, approval, answer, attempt=attempt, now=now, how=how)
     return bool(settled)
