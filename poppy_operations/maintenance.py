@@ -16,13 +16,12 @@ from uuid import UUID
 
 from django.db.models import Q, QuerySet
 from django.http import HttpResponseBase, JsonResponse
-from django.template.response import SimpleTemplateResponse
 from django.utils import timezone
 
 from poppy_operations.browser.joins import end_joins_of, purge_joins
 from poppy_operations.declarations import NotPerformed, Performed, registry
 from poppy_operations.gate.approvals import current_operation
-from poppy_operations.gate.stored import stored_answer
+from poppy_operations.gate.stored import as_sent, stored_answer
 from poppy_operations.gate.worker import enqueue
 from poppy_operations.lifecycle import performing, purging
 from poppy_operations.lifecycle.durable import Busy, using
@@ -211,7 +210,7 @@ def answer_of(performed: object, operation: Operation) -> StoredAnswer:
     if result is None:
         stored = StoredAnswer(performed.status)
     elif isinstance(result, HttpResponseBase):
-        stored = stored_answer(_rendered(result), with_body=not on_website)
+        stored = stored_answer(as_sent(result), with_body=not on_website)
     else:
         response = JsonResponse(dict(result), status=performed.status)
         stored = stored_answer(response, with_body=not on_website)
@@ -219,10 +218,6 @@ def answer_of(performed: object, operation: Operation) -> StoredAnswer:
         message = f"An answer of status {stored.status} does not say that it was performed."
         raise ValueError(message)
     return stored
-
-
-def _rendered(response: HttpResponseBase) -> HttpResponseBase:
-    return response.render() if isinstance(response, SimpleTemplateResponse) else response
 
 
 def settle_by_hand(

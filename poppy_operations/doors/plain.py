@@ -14,6 +14,7 @@ from django.http import HttpRequest, HttpResponseBase
 from poppy_operations.declarations import CurrentOperation, DeclaredAction
 from poppy_operations.gate.calls import Call
 from poppy_operations.gate.content import RequestContent, parsed_body
+from poppy_operations.gate.stored import as_sent
 
 RUNNING = "_poppy_running"
 # By it a door knows a view whose Session and scope are asked for inside it, which is too late.
@@ -37,7 +38,7 @@ def plain_call(
         terms=terms,
         body=body,
         user=lambda: getattr(request, "user", None),
-        render=rendered,
+        render=as_sent,
         ignore=ignore,
     )
     return call if allowed is None else replace(call, allowed=allowed)
@@ -47,12 +48,6 @@ def _content(request: HttpRequest, action: str, ignore: Sequence[str]) -> Reques
     return RequestContent.of(
         request, action=action, data=parsed_body(request), files=request.FILES, ignore=ignore
     )
-
-
-def rendered(response: HttpResponseBase) -> HttpResponseBase:
-    """Render a response that Django would render later, so that what is stored is what is sent."""
-    render = getattr(response, "render", None)
-    return response if render is None or getattr(response, "is_rendered", True) else render()
 
 
 def split(args: tuple[Any, ...]) -> tuple[HttpRequest, tuple[Any, ...], tuple[Any, ...]]:

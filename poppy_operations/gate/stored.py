@@ -57,6 +57,12 @@ def _is_login(location: str) -> bool:
         return False  # Not a URL at all, as in a header that a view wrote by hand.
 
 
+def as_sent(response: HttpResponseBase) -> HttpResponseBase:
+    """Render a response that Django would render later, so that what is stored is what is sent."""
+    render = getattr(response, "render", None)
+    return response if render is None or getattr(response, "is_rendered", True) else render()
+
+
 def stored_answer(response: HttpResponseBase, *, with_body: bool) -> StoredAnswer:
     """What is kept of a response for replays: no cookies, no dates, nothing too large."""
     headers = [

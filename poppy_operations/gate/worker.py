@@ -10,7 +10,6 @@ from functools import partial
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
-from django.template.response import SimpleTemplateResponse
 from django.utils import timezone
 from django.utils.module_loading import import_string
 
@@ -29,6 +28,7 @@ from poppy_operations.gate.calls import Call, SiteTerms
 from poppy_operations.gate.in_database import perform_in_database
 from poppy_operations.gate.outside import perform_outside
 from poppy_operations.gate.steps import Steps, database, run
+from poppy_operations.gate.stored import as_sent
 from poppy_operations.lifecycle import performing
 from poppy_operations.lifecycle.durable import Busy, using
 from poppy_operations.models import Operation
@@ -130,13 +130,9 @@ def _call(action: DeclaredAction, now: datetime) -> Call:
         content=_no_content,
         terms=_no_content,
         body=partial(_perform, action),
-        render=_rendered,
+        render=as_sent,
         now=now,
     )
-
-
-def _rendered(response: HttpResponseBase) -> HttpResponseBase:
-    return response.render() if isinstance(response, SimpleTemplateResponse) else response
 
 
 def _no_content() -> Any:
