@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast, overload
 
-from django.http import HttpRequest, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 
 from poppy_operations.declarations import CurrentOperation, DeclaredAction, Terms
 from poppy_operations.doors.gated import GATED_METHODS
@@ -16,6 +16,8 @@ from poppy_operations.views.website import gated_door, run_door, view_door
 
 F = TypeVar("F", bound=Callable[..., HttpResponseBase | Awaitable[HttpResponseBase]])
 C = TypeVar("C", bound=type)
+# What the body of ``run`` returns, and the handler that calls it.
+R = TypeVar("R", bound=HttpResponseBase)
 
 SiteTerms = Terms | HttpResponseBase
 TermsFor = Callable[..., SiteTerms | Awaitable[SiteTerms]]
@@ -88,6 +90,19 @@ class Action(DeclaredAction):
 
         return decorate
 
+    @overload
+    def gated(self, target: C, /) -> C: ...
+
+    @overload
+    def gated(
+        self,
+        /,
+        *,
+        allowed: Allowed | None = None,
+        methods: Sequence[str] = GATED_METHODS,
+        ignore: Sequence[str] = (),
+    ) -> Callable[[C], C]: ...
+
     def gated(
         self,
         target: C | None = None,
@@ -97,7 +112,10 @@ class Action(DeclaredAction):
         methods: Sequence[str] = GATED_METHODS,
         ignore: Sequence[str] = (),
     ) -> Any:
-        """Prepare the handlers of a class in which a method calls ``run`` or ``arun``."""
+        """Prepare the handlers of a class in which a method calls ``run`` or ``arun``.
+
+        Written with parentheses where there are arguments, which are those of ``view``.
+        """
 
         def decorate(view: C) -> C:
             return gated_door(self, view, allowed=allowed, methods=methods, ignore=ignore)
@@ -107,26 +125,27 @@ class Action(DeclaredAction):
     def run(
         self,
         request: HttpRequest,
-        terms: Callable[[], SiteTerms],
-        body: Callable[[CurrentOperation], HttpResponseBase],
+        terms: Callable[[], Terms | R],
+        body: Callable[[CurrentOperation], R],
         *,
         ignore: Sequence[str] = (),
-    ) -> HttpResponseBase:
+    ) -> R | HttpResponse:
         """Take a browser's request through the gate inside a view; the answer is the answer.
 
         ``body(operation)`` is all of the action, and its response is what is returned. ``terms()``
         is called again inside the transaction. Raises ``RuntimeError`` outside a class that
         ``gated`` of this action decorates.
         """
-        return run(run_door(self, request, terms, body, ignore))
+        return cast("R | HttpResponse", run(run_door(self, request, terms, body, ignore)))
 
     async def arun(
         self,
         request: HttpRequest,
-        terms: Callable[[], SiteTerms | Awaitable[SiteTerms]],
-        body: Callable[[CurrentOperation], Awaitable[HttpResponseBase] | HttpResponseBase],
+        terms: Callable[[], Terms | R | Awaitable[Terms | R]],
+        body: Callable[[CurrentOperation], Awaitable[R] | R],
         *,
         ignore: Sequence[str] = (),
-    ) -> HttpResponseBase:
+    ) -> R | HttpResponse:
         """``run`` for async views."""
-        return await arun(run_door(self, request, terms, body, ignore))
+        answer = await arun(run_door(self, request, terms, body, ignore))
+        return cast("R | HttpResponse", answer)
