@@ -69,11 +69,6 @@ class Run:
         """The operation as the checks have read it."""
         return self.revision.operation
 
-    @property
-    def keeps_slot(self) -> bool:
-        """Whether its slot outlives the performance, as in review."""
-        return self.operation.interface == Operation.Interface.REVIEW
-
     def begin(self) -> bool:
         """Claim the operation. A database that is in the way has lost us the claim."""
         action = self.call.action

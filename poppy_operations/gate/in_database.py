@@ -119,7 +119,6 @@ def _close(run: Run, stack: ExitStack, ended: Ended | OtherTerms) -> Outcome:
             run.answer(ended.response),
             attempt=run.attempt,
             now=run.call.now,
-            keeps_slot=run.keeps_slot,
         )
         if not finished:
             raise _TakenOver  # noqa: TRY301  the transaction has to see it

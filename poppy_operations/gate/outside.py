@@ -88,7 +88,6 @@ def _finish_external(run: Run, stored: StoredAnswer) -> None:
             stored,
             attempt=run.attempt,
             now=run.call.now,
-            keeps_slot=run.keeps_slot,
         )
     except Busy as raised:
         # It happened; reconcile or a person will say so once the lease is over.

@@ -117,13 +117,12 @@ def finish(
     *,
     attempt: str,
     now: datetime,
-    keeps_slot: bool = False,
 ) -> bool:
     """Finish a database attempt, inside the transaction of its effects. False: it was taken over.
 
     The caller rolls everything back where this is false.
     """
-    finished = of_attempt(operation, attempt).update(**performed_changes(keeps_slot=keeps_slot))
+    finished = of_attempt(operation, attempt).update(**performed_changes(operation))
     if finished:
         store_performance(
             operation, approval, answer, attempt=attempt, now=now, how=Performance.How.FINISHED
@@ -138,7 +137,6 @@ def finish_external(
     *,
     attempt: str,
     now: datetime,
-    keeps_slot: bool = False,
 ) -> Finish:
     """Finish an external attempt in a commit of its own; what happened is never rolled back.
 
@@ -147,7 +145,7 @@ def finish_external(
     """
 
     def write() -> Finish:
-        performed = performed_changes(keeps_slot=keeps_slot)
+        performed = performed_changes(operation)
         if of_attempt(operation, attempt).update(**performed):
             how, end = Performance.How.FINISHED, Finish.FINISHED
         elif _operations(operation).exclude(state=Operation.State.PERFORMED).update(**performed):
@@ -160,14 +158,15 @@ def finish_external(
     return durably(write)
 
 
-def performed_changes(*, keeps_slot: bool) -> dict[str, object]:
-    """What an operation becomes when it was performed."""
+def performed_changes(operation: Operation) -> dict[str, object]:
+    """What an operation becomes when it was performed. In review its slot outlives that."""
     changes: dict[str, object] = {
         "state": Operation.State.PERFORMED,
         "outcome_unknown_since": None,
         "lease_until": None,
     }
-    return changes if keeps_slot else {**changes, "slot": None}
+    in_review = operation.interface == Operation.Interface.REVIEW
+    return changes if in_review else {**changes, "slot": None}
 
 
 def store_performance(

@@ -103,8 +103,7 @@ def _not_performed(settlement: Settlement, void: Collection[UUID], *, is_barred:
 
 def _performed(settlement: Settlement, approval_id: UUID, answer: StoredAnswer, how: str) -> bool:
     operation, now = settlement.operation, settlement.settled_at
-    keeps_slot = operation.interface == Operation.Interface.REVIEW
-    settled = _examined(operation, now).update(**performed_changes(keeps_slot=keeps_slot))
+    settled = _examined(operation, now).update(**performed_changes(operation))
     if settled:
         approval = Approval.objects.using(using()).get(pk=approval_id)
         attempt = settlement.attempt

@@ -224,7 +224,8 @@ def test_finish_performs_and_keeps_the_answer(revision: Revision) -> None:
 def test_finish_in_review_keeps_the_slot(revision: Revision) -> None:
     approval = begun(revision)
     slot = facts(revision.operation)["slot"]
-    assert finish(revision, approval, keeps_slot=True)
+    revision.operation.interface = Operation.Interface.REVIEW
+    assert finish(revision, approval)
     assert facts(revision.operation)["slot"] == slot
 
 
@@ -308,7 +309,8 @@ def test_finish_external_of_a_performed_operation_is_lost_and_keeps_the_first_an
 
 def test_finish_external_in_review_keeps_the_slot(revision: Revision) -> None:
     approval = begun(revision, effects="external")
-    finish_external(revision, approval, keeps_slot=True)
+    revision.operation.interface = Operation.Interface.REVIEW
+    finish_external(revision, approval)
     assert facts(revision.operation)["slot"] is not None
 
 
