@@ -10,6 +10,7 @@ from django.http import HttpResponseBase
 
 from poppy_operations.declarations import CurrentOperation
 from poppy_operations.models import Performance
+from poppy_operations.protocol import EXTENSION
 from poppy_operations.protocol.operation import DeclineStatement, ReturnedOperation
 
 
@@ -85,6 +86,12 @@ class Refused:
     members: Mapping[str, Any] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     status: int | None = None
+
+
+INVALID_REQUEST = Refused("invalid_request")
+INVALID_SESSION = Refused("invalid_session")
+EXTENSION_REQUIRED = Refused("extension_required", {"extension": EXTENSION})
+BUSY = Refused("temporarily_unavailable", headers={"Retry-After": "1"})
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from django.http import HttpRequest
 from poppy_operations.company import get_company
 from poppy_operations.declarations import CurrentOperation, Decline, registry
 from poppy_operations.gate.answers import (
+    INVALID_REQUEST,
     Answer,
     Declined,
     PlainlyPerformed,
@@ -37,7 +38,6 @@ logger = logging.getLogger("poppy_operations")
 
 PERFORMING_RETRY_AFTER_S = 2
 UNKNOWN_RETRY_AFTER_S = 60
-INVALID_REQUEST = Refused("invalid_request")
 
 
 def read_approval(header: str | None) -> ApprovalStatement | Refused | None:

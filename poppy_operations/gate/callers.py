@@ -11,7 +11,7 @@ from poppy_operations.browser.marks import is_marked
 from poppy_operations.browser.state import browser_of
 from poppy_operations.company import get_company, verified_session
 from poppy_operations.declarations import Refusal
-from poppy_operations.gate.answers import Refused
+from poppy_operations.gate.answers import INVALID_REQUEST, INVALID_SESSION, Refused
 from poppy_operations.gate.calls import Call
 from poppy_operations.models import Operation
 from poppy_operations.protocol.owner import Owner
@@ -47,9 +47,6 @@ class Caller:
 
 class Visitor:
     """An ordinary visitor: the view is answered as if this app were not there."""
-
-
-INVALID_SESSION = Refused("invalid_session")
 
 
 def who_asks(call: Call) -> Caller | Visitor | Refused:
@@ -115,7 +112,7 @@ def refusal_of(refused: SessionRefused) -> Refused:
         header = 'Bearer error="invalid_token"'
         return Refused("invalid_token", headers={"WWW-Authenticate": header})
     if isinstance(refused, InvalidVersion):
-        return Refused("invalid_request")
+        return INVALID_REQUEST
     if isinstance(refused, InsufficientScope):
         header = f'Bearer error="insufficient_scope", scope="{refused.scope}"'
         return Refused("insufficient_scope", {"scope": refused.scope}, {"WWW-Authenticate": header})

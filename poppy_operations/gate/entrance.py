@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import partial
 
 from poppy_operations.declarations import CurrentOperation, DeclaredAction
-from poppy_operations.gate.answers import Answer, Refused, SiteAnswer
+from poppy_operations.gate.answers import INVALID_REQUEST, Answer, Refused, SiteAnswer
 from poppy_operations.gate.callers import Caller, Visitor, who_asks
 from poppy_operations.gate.calls import Call
 from poppy_operations.gate.rounds import (
@@ -65,7 +65,7 @@ def entrance(call: Call, remember: Callable[[Entered], None]) -> Steps[Answer]:
                 "action.run() serves browsers; a Session's requests take @action.api.",
                 extra={"action": call.action.name},
             )
-            return Refused("invalid_request")
+            return INVALID_REQUEST
         denied = yield from transacted(call, site(call.allowed))
         if denied is not None:
             return SiteAnswer(denied)

@@ -10,6 +10,8 @@ from django.http import HttpRequest
 
 from poppy_operations.browser.state import browser_of
 from poppy_operations.gate.answers import (
+    EXTENSION_REQUIRED,
+    INVALID_REQUEST,
     ApprovalRequired,
     Declined,
     EndpointAnswer,
@@ -18,7 +20,6 @@ from poppy_operations.gate.answers import (
     Status,
 )
 from poppy_operations.gate.approvals import (
-    INVALID_REQUEST,
     challenge,
     decline,
     declined_before,
@@ -112,7 +113,7 @@ def _looked_up(
     if not is_approved and not is_returnable(revision, now):
         return INVALID_REQUEST
     if not session.declared:
-        return Refused("extension_required", {"extension": "operations"})
+        return EXTENSION_REQUIRED
     if revision.looked_up_at is None:
         with suppress(DatabaseError, InterfaceError):  # Answered as if it had not been tried.
             asking.mark_looked_up(revision, now)

@@ -10,7 +10,14 @@ from typing import TypeVar
 
 from poppy_operations.browser.atomic import switched_off_aliases
 from poppy_operations.declarations import CurrentOperation, NotPerformed, Terms
-from poppy_operations.gate.answers import Answer, Refused, SiteAnswer, StillPerforming, Undeclared
+from poppy_operations.gate.answers import (
+    BUSY,
+    Answer,
+    Refused,
+    SiteAnswer,
+    StillPerforming,
+    Undeclared,
+)
 from poppy_operations.gate.approvals import checks_1_and_2, decline, declined_before, is_named
 from poppy_operations.gate.asking import Ask, ask, ask_under_way
 from poppy_operations.gate.attempt import Lost, OtherTerms, Outcome, Run, answer_of
@@ -27,12 +34,12 @@ from poppy_operations.lifecycle.approving import stated
 from poppy_operations.lifecycle.durable import Busy
 from poppy_operations.models import Operation, Revision
 from poppy_operations.protocol.approval import ApprovalStatement
+from poppy_operations.protocol.owner import Owner
 
 logger = logging.getLogger("poppy_operations")
 
 T = TypeVar("T")
 ROUNDS = 4
-BUSY = Refused("temporarily_unavailable", headers={"Retry-After": "1"})
 
 
 @dataclass
@@ -126,7 +133,7 @@ def performed_or_performing(visit: Visit) -> Answer | None:
     if caller.owner is None:
         return None
     if caller.on_website:
-        rows = visit.rows = _picture(call, caller)
+        rows = visit.rows = _picture(call, caller.owner)
         in_use = [row for row in rows if is_in_use(row) and row.raw_digest in call.raw_digests]
         return ask_under_way(call, caller, in_use[0], rows) if in_use else None
     if visit.statement is None:
@@ -138,10 +145,9 @@ def performed_or_performing(visit: Visit) -> Answer | None:
     return found
 
 
-def _picture(call: Call, caller: Caller) -> Sequence[Revision]:
+def _picture(call: Call, owner: Owner) -> Sequence[Revision]:
     """The owner's live revisions, once every attempt that lapsed has been freed."""
-    assert caller.owner is not None  # noqa: S101  callers have asked; for the type checker
-    rows = live_revisions(caller.owner, call.now)
+    rows = live_revisions(owner, call.now)
     lapsed = {
         row.operation_id: row.operation
         for row in rows
@@ -149,7 +155,7 @@ def _picture(call: Call, caller: Caller) -> Sequence[Revision]:
     }
     for operation in lapsed.values():
         performing.free(operation, call.now)
-    return live_revisions(caller.owner, call.now) if lapsed else rows
+    return live_revisions(owner, call.now) if lapsed else rows
 
 
 def _is_gated(visit: Visit, wanted: Wanted) -> bool:
@@ -171,18 +177,20 @@ def _is_gated(visit: Visit, wanted: Wanted) -> bool:
 
 def _approved(visit: Visit, wanted: Wanted) -> Steps[Outcome | None]:
     """Check 3, then decline or perform; ``None`` where there is no approval for the request."""
-    if visit.caller.owner is None:
+    owner = visit.caller.owner
+    if owner is None:
         return None
+    asked = _ask_of(visit, owner, wanted)
     if visit.caller.on_website:
-        return (yield from _recorded(visit, wanted))
-    return (yield from _sent(visit, wanted))
+        return (yield from _recorded(visit, asked))
+    return (yield from _sent(visit, asked))
 
 
-def _sent(visit: Visit, wanted: Wanted) -> Steps[Outcome | None]:
+def _sent(visit: Visit, asked: Ask) -> Steps[Outcome | None]:
     call, caller, statement, named = visit.call, visit.caller, visit.statement, visit.named
-    if statement is None or named is None or caller.owner is None:
+    if statement is None or named is None:
         return None
-    if not (is_named(named, statement, call.now) and _ask_of(visit, wanted).is_same(named)):
+    if not (is_named(named, statement, call.now) and asked.is_same(named)):
         return None
     decided = yield from deciding(partial(_declined, visit, named, statement))
     if decided is not None:
@@ -201,10 +209,9 @@ def _declined(visit: Visit, named: Revision, statement: ApprovalStatement) -> An
     return decided
 
 
-def _recorded(visit: Visit, wanted: Wanted) -> Steps[Outcome | None]:
+def _recorded(visit: Visit, asked: Ask) -> Steps[Outcome | None]:
     """The recorded approvals that match, first recorded first; a lost claim takes the next."""
     call, caller = visit.call, visit.caller
-    asked = _ask_of(visit, wanted)
     lost = False
     for revision in visit.rows or ():
         if not _matches(revision, asked):
@@ -248,15 +255,15 @@ def _matches(revision: Revision, asked: Ask) -> bool:
     )
 
 
-def _ask_of(visit: Visit, wanted: Wanted) -> Ask:
-    assert visit.caller.owner is not None  # noqa: S101  callers have asked; for the type checker
+def _ask_of(visit: Visit, owner: Owner, wanted: Wanted) -> Ask:
     named = "" if visit.statement is None else visit.statement.revision
-    return Ask(visit.call, visit.caller, visit.caller.owner, wanted, named)
+    return Ask(visit.call, visit.caller, owner, wanted, named)
 
 
 def _asked(visit: Visit, wanted: Wanted) -> Answer:
-    if visit.caller.owner is None:
+    owner = visit.caller.owner
+    if owner is None:
         refusal = visit.caller.refusal
         return Undeclared(None if refusal is None else refusal.response)
-    asked = _ask_of(visit, wanted)
+    asked = _ask_of(visit, owner, wanted)
     return ask(asked, asked.slot, visit.rows)

@@ -8,14 +8,9 @@ from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest
 
 from poppy_operations.company import get_company
-from poppy_operations.gate.answers import Refused
+from poppy_operations.gate.answers import INVALID_SESSION, Refused
 from poppy_operations.gate.approvals import challenge
-from poppy_operations.gate.callers import (
-    INVALID_SESSION,
-    is_somebody_else,
-    refusal_of,
-    verified,
-)
+from poppy_operations.gate.callers import is_somebody_else, refusal_of, verified
 from poppy_operations.sessions.refusals import InsufficientScope, InvalidToken
 from poppy_operations.sessions.session import Session
 from poppy_operations.sessions.verification import has_session

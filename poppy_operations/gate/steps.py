@@ -89,16 +89,12 @@ async def arun(steps: Steps[T]) -> T:
 
 
 async def _awaited(step: Step) -> Any:
-    if step.site and _is_coroutine_function(step.call):
+    if step.site and inspect.iscoroutinefunction(step.call):
         return await step.call()
     result = await _to_the_end(step.call)
     if step.site and inspect.isawaitable(result):
         return await result
     return result
-
-
-def _is_coroutine_function(call: Callable[[], Any]) -> bool:
-    return inspect.iscoroutinefunction(call)
 
 
 async def _to_the_end(call: Callable[[], T]) -> T:

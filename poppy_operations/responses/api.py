@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse
 
 from poppy_operations.company import get_company
 from poppy_operations.gate.answers import (
+    EXTENSION_REQUIRED,
     ApprovalRequired,
     Declined,
     PlainlyPerformed,
@@ -25,7 +26,6 @@ logger = logging.getLogger("poppy_operations")
 OurAnswer = (
     ApprovalRequired | Declined | StillPerforming | Replay | PlainlyPerformed | Undeclared | Refused
 )
-EXTENSION_REQUIRED = Refused("extension_required", {"extension": "operations"})
 
 
 def api_answer(answer: OurAnswer, request: HttpRequest) -> HttpResponse:

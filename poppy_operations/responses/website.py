@@ -16,6 +16,7 @@ from django.urls import reverse
 from django.utils.cache import patch_vary_headers
 
 from poppy_operations.gate.answers import (
+    EXTENSION_REQUIRED,
     ApprovalRequired,
     Declined,
     PlainlyPerformed,
@@ -27,7 +28,7 @@ from poppy_operations.gate.answers import (
 from poppy_operations.protocol import wire
 from poppy_operations.protocol.errors import error_body
 from poppy_operations.protocol.structured import poppy_operation
-from poppy_operations.responses.api import EXTENSION_REQUIRED, OurAnswer, api_answer
+from poppy_operations.responses.api import OurAnswer, api_answer
 from poppy_operations.responses.bodies import (
     extra_members,
     json_answer,

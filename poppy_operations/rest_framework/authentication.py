@@ -8,8 +8,8 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
 from poppy_operations.company import get_company
-from poppy_operations.gate.answers import Refused
-from poppy_operations.gate.callers import INVALID_SESSION, verified
+from poppy_operations.gate.answers import INVALID_SESSION, Refused
+from poppy_operations.gate.callers import verified
 from poppy_operations.gate.scopes import user_of_session
 from poppy_operations.rest_framework.errors import core_error
 from poppy_operations.sessions.session import Session

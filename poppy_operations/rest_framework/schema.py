@@ -18,6 +18,7 @@ from poppy_operations.browser.atomic import GATE, handlers
 from poppy_operations.conf import conf
 from poppy_operations.declarations import DeclaredAction
 from poppy_operations.doors.gated import ACTION
+from poppy_operations.protocol import VERSION
 from poppy_operations.rest_framework.authentication import PersonalAgentAuthentication
 from poppy_operations.rest_framework.permissions import HasScope
 from poppy_operations.rest_framework.schema_components import (
@@ -101,7 +102,7 @@ class PersonalAgentScheme(OpenApiAuthenticationExtension):  # type: ignore[no-un
 def _mark(operation: dict[str, Any], action: DeclaredAction) -> None:
     operation["x-poppy-operation"] = {
         "action": action.name,
-        "version": "3",
+        "version": VERSION,
         "approvers": list(action.approvers),
     }
     described = operation.get("description", "")

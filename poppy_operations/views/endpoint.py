@@ -23,7 +23,7 @@ from rest_framework.views import APIView
 
 from poppy_operations.browser.atomic import never_atomic
 from poppy_operations.declarations import registry
-from poppy_operations.gate.answers import EndpointAnswer, Recorded, Refused, Status
+from poppy_operations.gate.answers import BUSY, EndpointAnswer, Recorded, Status
 from poppy_operations.gate.references import at_endpoint
 from poppy_operations.lifecycle.durable import Busy
 from poppy_operations.protocol import wire
@@ -31,8 +31,6 @@ from poppy_operations.responses import respond
 from poppy_operations.responses.bodies import json_answer, not_stored
 
 logger = logging.getLogger("poppy_operations")
-
-BUSY = Refused("temporarily_unavailable", headers={"Retry-After": "1"})
 
 
 class OperationsEndpoint(APIView):

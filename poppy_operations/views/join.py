@@ -28,7 +28,7 @@ from poppy_operations.browser.atomic import never_atomic
 from poppy_operations.browser.state import read_join
 from poppy_operations.company import get_company
 from poppy_operations.conf import conf
-from poppy_operations.gate.answers import Refused
+from poppy_operations.gate.answers import INVALID_REQUEST
 from poppy_operations.gate.callers import refusal_of
 from poppy_operations.models import NAME_LENGTH, RETURN_TO_LENGTH, Join
 from poppy_operations.protocol.ids import is_id
@@ -70,7 +70,7 @@ def join(request: HttpRequest) -> HttpResponse:
         return refused(refusal_of(refusal))
     except BadRequest as error:
         logger.info("A request for a ticket is refused. %s", error)
-        return refused(Refused("invalid_request"))
+        return refused(INVALID_REQUEST)
     path = reverse("poppy_operations:ticket", args=[ticket])
     seconds = int(joins.TICKET_LIFETIME.total_seconds())
     return JsonResponse({"url": request.build_absolute_uri(path), "expires_in": seconds})
