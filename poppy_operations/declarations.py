@@ -13,7 +13,6 @@ from django.http import HttpResponseBase
 from django.utils import timezone, translation
 from django.utils.functional import Promise
 
-from poppy_operations.models import ACTION_LENGTH, NAME_LENGTH
 from poppy_operations.protocol.approval import APPROVERS, ApprovalStatement
 from poppy_operations.protocol.canonical import canonical_terms, digest, freeze
 from poppy_operations.protocol.ids import is_prefix
@@ -172,6 +171,9 @@ class Decline:
     rule: str = "policy"
 
     def __post_init__(self) -> None:
+        # Not above: terms and their summaries serve where the app is not installed, as in an agent.
+        from poppy_operations.models import NAME_LENGTH
+
         if len(self.rule) > NAME_LENGTH:
             message = f"The rule of a decline has at most {NAME_LENGTH} characters."
             raise ValueError(message)
@@ -236,6 +238,8 @@ class DeclaredAction:
         registry.add(self)
 
     def _check_names(self) -> None:
+        from poppy_operations.models import ACTION_LENGTH  # as in Decline
+
         if not 0 < len(self.name) <= ACTION_LENGTH:
             message = f"The name of an action has 1 to {ACTION_LENGTH} characters: {self.name!r}."
             raise ValueError(message)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from io import StringIO
 
 import pytest
 
 from example_project.tour.browser import Browser, TooManyRedirects
+from example_project.tour.commands import PROJECT
 from example_project.tour.narration import Narrator, Surprise, expect
 from example_project.tour.pages import Page
 from example_project.tour.web import Answer
@@ -142,3 +145,9 @@ def test_machines_get_an_object_a_line_to_the_end() -> None:
         },
         {"result": "surprise", "steps": 1, "reason": "nobody answered", "log": "log"},
     ]
+
+
+def test_the_demo_agent_is_a_site_of_its_own_and_needs_nothing_of_the_shops() -> None:
+    code = "import django; django.setup(); import example_project.demo_agent.urls"
+    environment = {"DJANGO_SETTINGS_MODULE": "example_project.demo_agent.settings", "PATH": ""}
+    subprocess.run([sys.executable, "-c", code], cwd=PROJECT, env=environment, check=True)
