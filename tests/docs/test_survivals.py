@@ -92,7 +92,7 @@ SHOWN_BY = {
         "test_outside_a_finish_after_the_attempt_was_given_up_is_recorded_loudly"
     ],
     "the second of two deliveries of a task": [
-        "test_amb_15_start_of_a_message_that_came_twice_finds_it_started"
+        "test_start_of_a_message_that_came_twice_finds_it_started"
     ],
     # When something cannot be reached
     "the database, at the claim": [
