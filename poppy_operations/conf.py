@@ -100,21 +100,5 @@ class Settings:
 
 conf = Settings()
 KEYS = frozenset(
-    {
-        "COMPANY",
-        "EXTENSION_REQUIRED_STATUS",
-        "ISSUER",
-        "JOIN_LIFETIME",
-        "JOIN_STAFF",
-        "JOIN_WITHOUT_FETCH_METADATA",
-        "LEEWAY",
-        "OPEN_REVISIONS",
-        "QUEUE",
-        "RECORD_STATEMENTS",
-        "REQUIRE_ATH",
-        "STORED_BODY_BYTES",
-        "TOKEN_AUDIENCE",
-        "TOKEN_ISSUER",
-        "TOKEN_JWKS",
-    }
+    name.upper() for name, value in vars(Settings).items() if isinstance(value, property)
 )

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpResponseBase, JsonResponse
 from django.utils import timezone
 
@@ -26,7 +26,7 @@ from poppy_operations.gate.worker import enqueue
 from poppy_operations.lifecycle import performing, purging
 from poppy_operations.lifecycle.durable import Busy, using
 from poppy_operations.lifecycle.performing import StoredAnswer
-from poppy_operations.lifecycle.settling import can_settle, settle
+from poppy_operations.lifecycle.settling import can_settle, ended_or_over, settle
 from poppy_operations.models import Agent, Operation, Performance
 from poppy_operations.sessions.agents import revoke_agent
 
@@ -129,8 +129,7 @@ def _over(now: datetime) -> QuerySet[Operation]:
     return (
         Operation.objects.using(using())
         .select_related("approval__revision__operation")
-        .filter(state=Operation.State.PERFORMING)
-        .filter(Q(outcome_unknown_since__isnull=False) | Q(lease_until__lt=now))
+        .filter(ended_or_over(now), state=Operation.State.PERFORMING)
     )
 
 

@@ -138,14 +138,9 @@ def mark_looked_up(revision: Revision, now: datetime) -> None:
 
 def retire(revision: Revision, now: datetime) -> bool:
     """Let a revision that nobody ever looked up give way. False where somebody just did."""
-
-    def write() -> bool:
-        retired = (
-            Revision.objects.using(using())
-            .filter(pk=revision.pk, looked_up_at=None, retired_at=None)
-            .filter(~Exists(Approval.objects.filter(recorded_for=OuterRef("pk"))))
-            .update(retired_at=now)
-        )
-        return bool(retired)
-
-    return durably(write)
+    unseen = (
+        Revision.objects.using(using())
+        .filter(pk=revision.pk, looked_up_at=None, retired_at=None)
+        .filter(~Exists(Approval.objects.filter(recorded_for=OuterRef("pk"))))
+    )
+    return bool(durably(lambda: unseen.update(retired_at=now)))

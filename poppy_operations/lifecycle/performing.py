@@ -41,6 +41,12 @@ class Finish(Enum):
     LOST = "lost"
 
 
+_ENDS: dict[str, Finish] = {
+    Performance.How.FINISHED: Finish.FINISHED,
+    Performance.How.LATE: Finish.LATE,
+}
+
+
 def _operations(operation: Operation) -> QuerySet[Operation]:
     return Operation.objects.using(using()).filter(pk=operation.pk)
 
@@ -93,16 +99,9 @@ def begin(
 
 def start(operation: Operation, attempt: str, now: datetime) -> bool:
     """Start a queued attempt in its worker. False: somebody has started it, or it is over."""
-
-    def write() -> bool:
-        started = (
-            of_attempt(operation, attempt)
-            .filter(started_at=None)
-            .update(started_at=now, lease_until=now + timedelta(seconds=operation.lease_s))
-        )
-        return bool(started)
-
-    return committed(write)
+    unstarted = of_attempt(operation, attempt).filter(started_at=None)
+    lease_until = now + timedelta(seconds=operation.lease_s)
+    return bool(committed(lambda: unstarted.update(started_at=now, lease_until=lease_until)))
 
 
 def hold(operation: Operation, attempt: str) -> bool:
@@ -151,11 +150,18 @@ def finish_external(
         elif _operations(operation).exclude(state=Operation.State.PERFORMED).update(**performed):
             how, end = Performance.How.LATE, Finish.LATE
         else:
-            return Finish.LOST
+            return _ended_before(operation, attempt)
         store_performance(operation, approval, answer, attempt=attempt, now=now, how=how)
         return end
 
     return durably(write)
+
+
+def _ended_before(operation: Operation, attempt: str) -> Finish:
+    """How a performed operation was: by the first try of this write, whose commit went unheard?"""
+    performed = Performance.objects.using(using()).filter(operation=operation, attempt=attempt)
+    how = performed.values_list("how", flat=True).first()
+    return _ENDS.get(how or "", Finish.LOST)
 
 
 def performed_changes(operation: Operation) -> dict[str, object]:
@@ -203,22 +209,14 @@ def release(operation: Operation, attempt: str) -> bool:
 
     Raises ``Busy``; the lease then ends the attempt.
     """
-
-    def write() -> bool:
-        released = of_attempt(operation, attempt).update(**open_changes())
-        return bool(released)
-
-    return durably(write)
+    claimed = of_attempt(operation, attempt)
+    return bool(durably(lambda: claimed.update(**open_changes())))
 
 
 def release_unstarted(operation: Operation, attempt: str) -> bool:
     """Open the operation again after a queued attempt that no worker has started."""
-
-    def write() -> bool:
-        released = of_attempt(operation, attempt).filter(started_at=None).update(**open_changes())
-        return bool(released)
-
-    return durably(write)
+    unstarted = of_attempt(operation, attempt).filter(started_at=None)
+    return bool(durably(lambda: unstarted.update(**open_changes())))
 
 
 def open_changes() -> dict[str, object]:
@@ -248,28 +246,19 @@ def free(operation: Operation, now: datetime) -> bool:
 
     Only a database attempt, which can then no longer commit, or one that no worker ever started.
     """
-    longest = int(LONGEST_LEASE.total_seconds())
-
-    def write() -> bool:
-        freed = (
-            of_attempt(operation, operation.attempt)
-            .filter(lease_until__lt=now)
-            .filter(Q(effects=Operation.Effects.DATABASE) | Q(started_at=None))
-            .update(lease_s=Least(F("lease_s") * 2, longest), **open_changes())
-        )
-        return bool(freed)
-
-    return durably(write)
+    lapsed = (
+        of_attempt(operation, operation.attempt)
+        .filter(lease_until__lt=now)
+        .filter(Q(effects=Operation.Effects.DATABASE) | Q(started_at=None))
+    )
+    lease_s = Least(F("lease_s") * 2, int(LONGEST_LEASE.total_seconds()))
+    return bool(durably(lambda: lapsed.update(lease_s=lease_s, **open_changes())))
 
 
 def mark_unknown(operation: Operation, attempt: str, now: datetime) -> bool:
     """Note that nobody knows whether an external attempt took effect."""
-
-    def write() -> bool:
-        marked = of_attempt(operation, attempt).update(outcome_unknown_since=now)
-        return bool(marked)
-
-    marked = durably(write)
+    claimed = of_attempt(operation, attempt)
+    marked = bool(durably(lambda: claimed.update(outcome_unknown_since=now)))
     if marked:
         operation.state = Operation.State.PERFORMING
         operation.outcome_unknown_since = now

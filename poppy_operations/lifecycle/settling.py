@@ -111,10 +111,15 @@ def _performed(settlement: Settlement, approval_id: UUID, answer: StoredAnswer, 
     return bool(settled)
 
 
+def ended_or_over(now: datetime) -> Q:
+    """The attempts that ended as unknown, or whose lease is over."""
+    return Q(outcome_unknown_since__isnull=False) | Q(lease_until__lt=now)
+
+
 def _examined(operation: Operation, now: datetime) -> QuerySet[Operation]:
     """``can_settle`` of the attempt that was examined, as the database sees it."""
     return of_attempt(operation, operation.attempt).filter(
-        Q(outcome_unknown_since__isnull=False) | Q(lease_until__lt=now),
+        ended_or_over(now),
         effects=Operation.Effects.EXTERNAL,
         started_at__isnull=False,
     )
