@@ -109,6 +109,7 @@ class Browsing(Approving):
     def on_website(self, browser: Browser, want: Want, run: Run, *, page: bool, stray: bool) -> Any:
         """Make one request of a browser."""
         session = browser.joined(self.model.now)
+        run = run if session else Run()
         headers = {} if page else {"accept": "application/json"}
         headers |= {"Poppy-Approval": STRAY} if stray else {}
         fields = {"quantity": f"{want.spelled}{want.quantity}"}

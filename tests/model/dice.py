@@ -31,6 +31,8 @@ ENDINGS = (
     "error before",
     "error after",
     "killed before",
+    "killed before",
+    "killed after",
     "killed after",
     "killed at the end",
 )

@@ -88,10 +88,13 @@ class OperationsMachine(Browsing):
 
     def wait_for(self, dice: Dice) -> None:
         """Time passes to the edge of something."""
-        edges = [revision.expires_s * 1000 for revision in self.remembered()]
-        edges += [(revision.expires_s - LIFETIME_S // 2) * 1000 for revision in self.remembered()]
-        edges += [one.lease_until for one in self.model.operations if one.state == PERFORMING]
+        known = self.remembered()
+        leases = [one.lease_until for one in self.model.operations if one.state == PERFORMING]
+        edges = [revision.expires_s * 1000 for revision in known]
+        edges += [(revision.expires_s - LIFETIME_S // 2) * 1000 for revision in known]
         edges += [browser.until for browser in self.browsers]
+        if leases and dice.one_in(2):
+            edges = leases
         ahead = sorted(edge for edge in edges if edge > self.model.now + 2)
         if ahead:
             moment = dice.choose(ahead[:3]) + dice.choose((-1, 0, 1, 999, 1000, 1001))
