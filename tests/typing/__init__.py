@@ -1,0 +1,1 @@
+"""What a typed site writes against the public names: read by mypy, and run by nobody."""
