@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest
 
@@ -16,7 +17,7 @@ from poppy_operations.sessions.session import Session
 from poppy_operations.sessions.verification import has_session
 
 
-def user_of_session(session: Session) -> Any:
+def user_of_session(session: Session) -> AbstractBaseUser | AnonymousUser | Refused:
     """The user of a Session's account, an anonymous one where it is signed out.
 
     ``Refused`` where the account is no active user: the token is as good as none.

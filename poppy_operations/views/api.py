@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from asgiref.sync import sync_to_async
 from django.http import HttpRequest, HttpResponse
@@ -110,6 +110,6 @@ def _in_session(request: HttpRequest) -> Refused | None:
     async def auser() -> Any:
         return user
 
-    request.user = user
+    request.user = cast("Any", user)  # Django's stubs promise the configured model
     request.auser = auser
     return None
