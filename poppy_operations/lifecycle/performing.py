@@ -158,7 +158,7 @@ def finish_external(
 
 
 def _ended_before(operation: Operation, attempt: str) -> Finish:
-    """How a performed operation was: by the first try of this write, whose commit went unheard?"""
+    """How it ended: perhaps by the first try of this very write, whose commit went unheard."""
     performed = Performance.objects.using(using()).filter(operation=operation, attempt=attempt)
     how = performed.values_list("how", flat=True).first()
     return _ENDS.get(how or "", Finish.LOST)
