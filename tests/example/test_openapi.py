@@ -34,7 +34,7 @@ CHECKS = (
     "errors_have_their_status",
     "what_is_approved_is_done_once",
 )
-EXAMPLES = 12  # of each operation, beside the cases that Schemathesis derives from the document
+EXAMPLES = 8  # of each operation, beside the cases that Schemathesis derives from the document
 LONGEST_S = 60
 
 
