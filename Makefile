@@ -4,6 +4,8 @@ PORT ?= 8000
 export PORT
 VENV ?= .venv
 PYTEST_ARGS ?=
+# Such as --minutes 10, --again, or --only '*__mutmut_5' for a sample.
+MUTANTS_ARGS ?=
 # The first interpreter that is new enough and can make virtual environments.
 PYTHON ?= $(shell for candidate in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	"$$candidate" -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' \
@@ -14,7 +16,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check lint format types imports migrations conformance clean docs \
-	conformance-check
+	conformance-check mutants
 
 help: ## name the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 26
@@ -66,6 +68,9 @@ conformance-check: $(VENV)/.test ## check that list and page are up to date
 docs: $(VENV)/.docs ## build the documentation into docs/_build
 	$(BIN)/python -m sphinx -E -n -W --keep-going -q -b html docs docs/_build
 
+mutants: $(VENV)/.mutants ## change the gate and the lifecycle, and see whether tests notice
+	nice -n 19 $(BIN)/python -m tests.mutation $(MUTANTS_ARGS)
+
 clean: ## remove what the targets made, the demo's data included
 	rm -rf $(VENV) var build dist docs/_build .coverage* .mypy_cache .pytest_cache .ruff_cache \
 		.hypothesis .import_linter_cache
@@ -95,4 +100,8 @@ $(VENV)/.lint: pyproject.toml $(VENV)/.test
 
 $(VENV)/.docs: pyproject.toml $(VENV)/.pip
 	$(PIP) install --group docs
+	@touch $@
+
+$(VENV)/.mutants: pyproject.toml $(VENV)/.test
+	$(PIP) install --group mutants
 	@touch $@

@@ -58,16 +58,22 @@ class Browsing(Approving):
             self.at_endpoint(session, self.answers.refs[ref], None, lambda: None)
 
     def ask_and_approve(self, dice: Dice) -> None:
-        """A browser asks, and its agent approves at once."""
+        """A browser asks, perhaps again, and its agent approves all that was returned."""
         one, session = dice.choose(self.browsers), dice.choose(self.sessions)
         self.bring(one, session)
         want = dice.want(self.actions)
-        response = self.on_website(one, want, Run(), page=False, stray=False)
+        refs = []
+        for _ in range(dice.choose((1, 1, 2))):
+            response = self.on_website(one, want, Run(), page=False, stray=False)
+            if "Poppy-Operation" in response:
+                refs.append(reference(response)[1])
         joined = one.joined(self.model.now)
-        if joined and "Poppy-Operation" in response:
-            revision = self.answers.refs[reference(response)[1]]
+        for ref in dice.order(refs) if joined else ():
+            revision = self.answers.refs[ref]
             self.at_endpoint(joined, revision, None, lambda: None)
             names = revision.operation.name or MADE_UP, revision.name or MADE_UP
+            self.clock.shift(0.001)
+            self.model.now = self.milliseconds()
             self.approve_at_endpoint(joined, revision, names, dice.approver())
 
     def go_on(self, dice: Dice) -> None:

@@ -19,16 +19,16 @@ from tests.model.people import AGENTS, ISSUER, PASSWORD
 from tests.model.site import ACTIONS
 from tests.model.world import CAP
 
-SMOKE_STEPS = 400
+SMOKE_STEPS = 300
 STEPS_OF_EXAMPLE = 50
-WEEKS_S = 10 * 365 * 24 * 60 * 60
+YEARS_S = 10 * 365 * 24 * 60 * 60
 
 
 @pytest.fixture
 def company(db: None, settings: Any) -> Iterator[None]:
     """The site of the model, its customers and the agents that it allows."""
     settings.ROOT_URLCONF = "tests.model.site"
-    settings.SESSION_COOKIE_AGE = WEEKS_S
+    settings.SESSION_COOKIE_AGE = YEARS_S
     settings.POPPY_OPERATIONS = {
         **settings.POPPY_OPERATIONS,
         "COMPANY": "tests.model.site.ModelCompany",
