@@ -14,7 +14,7 @@ from django.utils import timezone, translation
 from django.utils.functional import Promise
 
 from poppy_operations.protocol.approval import APPROVERS, ApprovalStatement
-from poppy_operations.protocol.canonical import canonical_terms, digest, freeze
+from poppy_operations.protocol.canonical import canonical_terms, digest, freeze, storable_text
 from poppy_operations.protocol.ids import is_prefix
 from poppy_operations.protocol.owner import Owner
 
@@ -70,6 +70,14 @@ class Terms:
     def digest(self) -> str:
         """The digest of the canonical text: equal terms, equal digest."""
         return digest(self.text)
+
+    @property
+    def summary_text(self) -> str | None:
+        """The summary in the language of the request, as it is stored.
+
+        Raises ``UnrepresentableTerms`` for a character that no database keeps.
+        """
+        return None if self.summary is None else storable_text(str(self.summary), "summary")
 
     @cached_property
     def same_action_text(self) -> str:

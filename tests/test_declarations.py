@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from poppy_operations import Action, Decline
+from poppy_operations import Action, Decline, Terms
 from poppy_operations.declarations import registry
+from poppy_operations.protocol.canonical import UnrepresentableTerms
 
 
 @pytest.mark.parametrize(
@@ -54,3 +55,9 @@ def test_a_decline_whose_rule_cannot_be_stored_is_refused() -> None:
 
     with pytest.raises(ValueError, match="at most 200 characters"):
         Decline(rule="r" * 201)
+
+
+@pytest.mark.parametrize("summary", ["Buy\x00 it", "Buy \ud800 it"])
+def test_a_summary_that_no_database_keeps_is_refused_by_name(summary: str) -> None:
+    with pytest.raises(UnrepresentableTerms, match=r"^summary"):
+        Terms({"a": 1}, summary=summary).summary_text  # noqa: B018  reading it is the point

@@ -163,7 +163,7 @@ def _row(asked: Ask, slot: str) -> asking.Asked:
         raw_digest=call.raw_digests[0],
         content_digest=asked.wanted.content_digests[0],
         content_fields=call.field_digests(),
-        summary=None if terms.summary is None else str(terms.summary),
+        summary=terms.summary_text,
         lifetime=call.action.lifetime,
     )
 

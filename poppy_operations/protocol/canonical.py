@@ -177,7 +177,7 @@ class _TermsEncoder:
         for key, member in value.items():
             if not isinstance(key, str):
                 _refuse(path, f"keys are strings, and one is {_kind(key)}")
-            name = _string(key, f"{path} has a key that")
+            name = storable_text(key, f"{path} has a key that")
             # A subclass of str can hash as it likes, and then be a key beside its own text.
             if name in members:
                 _refuse(path, f"has the key {name!r} twice")
@@ -194,7 +194,12 @@ class _TermsEncoder:
         _refuse(path, f"{_kind(value)} has no JSON form; use a string")
 
 
-def _string(value: str, path: str) -> str:
+def storable_text(value: str, path: str) -> str:
+    """Return a text that every database keeps.
+
+    Raises:
+        UnrepresentableTerms: it holds U+0000 or a lone surrogate; the message names ``path``.
+    """
     # The text itself, whatever a subclass such as an Enum makes of str().
     text = str.__str__(value)
     if "\0" in text:
@@ -238,7 +243,7 @@ def _day(value: date, path: str) -> str | None:
 
 
 _SCALARS: tuple[tuple[type, Callable[..., object]], ...] = (
-    (str, _string),
+    (str, storable_text),
     (int, _integer),
     (Decimal, _decimal),
     (datetime, _moment),
