@@ -1,0 +1,43 @@
+"""One effect, documented answers and never a fault, however the database isolates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.databases.doors import Door
+from tests.databases.sites import ISOLATED
+from tests.databases.stories import Slow, happens_once, late_finish, twelve_at_once
+from tests.shop.operations import Behaviour
+
+pytestmark = [
+    pytest.mark.servers,
+    pytest.mark.parametrize(
+        "running", ISOLATED.values(), ids=ISOLATED, indirect=True, scope="module"
+    ),
+]
+
+
+def doors(*names: str) -> Any:
+    return pytest.mark.parametrize("door", names, indirect=True)
+
+
+@doors("website", "website-async", "website-outside", "api", "api-outside")
+def test_what_was_approved_happens_once(door: Door) -> None:
+    happens_once(door)
+
+
+@pytest.mark.requirement("OPS-7-01")
+@doors("website", "api")
+def test_twelve_requests_with_one_approval_have_one_effect(door: Door) -> None:
+    twelve_at_once(door)
+
+
+@pytest.mark.requirement("OPS-7-01")
+@doors("website", "api")
+def test_an_attempt_that_outlives_its_lease_commits_only_what_nobody_else_did(
+    door: Door, site: Behaviour
+) -> None:
+    site.after_effect = slow = Slow()
+    late_finish(door, slow)
