@@ -370,9 +370,12 @@ class Model:
         return Expected("stored", operation)
 
     def is_under_way(self, owner: Owner, want: Want) -> bool:
-        """Whether the action that an API's request is for is being performed."""
+        """Whether the action that an API's request is for is being performed.
+
+        An attempt that lapsed counts, since it may still commit until somebody has met it.
+        """
         slot = self.slot(owner, "api", want)
-        return slot is not None and slot.state == PERFORMING and not self.is_lapsed(slot)
+        return slot is not None and slot.state == PERFORMING
 
     def to_perform(
         self,
