@@ -70,11 +70,10 @@ class Slow:
             assert self.go_on.wait(LONG)
 
 
-def overtaken(door: Door, slow: Slow, after: timedelta) -> tuple[Any, Any]:
+def meet(door: Door, slow: Slow, after: timedelta) -> tuple[Any, Any]:
     """Send the request, and once more that much later, while the first one is inside."""
     start = timezone.now()
     with time_machine.travel(start, tick=False) as clock, ThreadPoolExecutor(1) as pool:
-        door.ask_and_approve()
         first, second = door.another(), door.another()
         running = pool.submit(_and_leave, first)
         try:
@@ -106,7 +105,8 @@ def _with_little_patience(send: Callable[[], Any]) -> Any:
 
 def late_finish(door: Door, slow: Slow) -> None:
     """Let an action outlive its lease, and another request come by."""
-    late, meanwhile = overtaken(door, slow, timedelta(seconds=62))
+    door.ask_and_approve()
+    late, meanwhile = meet(door, slow, timedelta(seconds=62))
     # The action holds SQLite's one lock: nobody can take it over, and it commits.
     is_taken_over = connection.vendor != "sqlite"
     assert meanwhile.status_code == (door.performed if is_taken_over else 503)
@@ -121,7 +121,8 @@ def late_finish(door: Door, slow: Slow) -> None:
 
 def late_finish_outside(door: Door, slow: Slow) -> None:
     """Let an action that reaches outside take nearly as long as its operation lives."""
-    late, meanwhile = overtaken(door, slow, timedelta(minutes=14))
+    door.ask_and_approve()
+    late, meanwhile = meet(door, slow, timedelta(minutes=14))
     assert meanwhile.status_code in door.meanwhile
     assert len(slow.calls) == 1
     assert (late.status_code, door.state, effects_left()) == (door.performed, "performed", 1)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from tests.databases.doors import Door
-from tests.databases.sites import ISOLATED
-from tests.databases.stories import Slow, happens_once, late_finish, twelve_at_once
+from tests.databases.doors import Door, effects_left
+from tests.databases.sites import ISOLATED, Site
+from tests.databases.stories import Slow, happens_once, late_finish, meet, twelve_at_once
 from tests.shop.operations import Behaviour
 
 pytestmark = [
@@ -41,3 +42,28 @@ def test_an_attempt_that_outlives_its_lease_commits_only_what_nobody_else_did(
 ) -> None:
     site.after_effect = slow = Slow()
     late_finish(door, slow)
+
+
+SNAPSHOTS = [
+    ISOLATED[name]
+    for name in ("postgres-repeatable-read", "postgres-serializable", "mariadb-snapshot")
+]
+
+
+@pytest.mark.requirement("OPS-7-01")
+@doors("website", "api")
+def test_a_repeat_costs_an_action_its_snapshot_at_most_once(
+    running: Site, door: Door, site: Behaviour
+) -> None:
+    door.ask_and_approve()
+    site.after_effect = slow = Slow()
+    first, meanwhile = meet(door, slow, timedelta(0))
+    assert meanwhile.status_code in door.meanwhile
+    # A browser's repeat gets a further reference, which is one more revision of the operation.
+    if running in SNAPSHOTS and not door.gives_again:
+        assert (first.status_code, first["Retry-After"]) == (503, "1")
+        assert (door.state, effects_left()) == ("open", 0)
+        site.after_effect = slow = Slow()
+        first, meanwhile = meet(door, slow, timedelta(0))
+        assert meanwhile.status_code in door.meanwhile
+    assert (first.status_code, door.state, effects_left()) == (door.performed, "performed", 1)
