@@ -1,4 +1,8 @@
-"""Runs the state machine: a smoke of it always, all of it in CI, more by ``POPPY_MODEL_STEPS``."""
+"""Runs the state machine: a smoke of it always, all of it in CI.
+
+``POPPY_MODEL_STEPS`` says how many steps (CI: 10000), ``POPPY_MODEL_SEED`` which ones, and
+``POPPY_MODEL_SHRINK`` has Hypothesis look for a shorter way to what failed, for some minutes.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +23,10 @@ from tests.model.people import AGENTS, ISSUER, PASSWORD
 from tests.model.site import ACTIONS
 from tests.model.world import CAP
 
-SMOKE_STEPS = 300
+SMOKE_STEPS = 200
 STEPS_OF_EXAMPLE = 50
 LEAST_OF_EXAMPLE = 48  # On average; a few examples end before.
+PARTS = 2  # For two processes.
 YEARS_S = 10 * 365 * 24 * 60 * 60
 
 
@@ -51,31 +56,35 @@ def company(db: None, settings: Any) -> Iterator[None]:
         registry.discard(action)
 
 
-def test_the_package_does_what_the_model_says(company: None, pytestconfig: Any) -> None:
-    steps = int(os.environ.get("POPPY_MODEL_STEPS") or SMOKE_STEPS)
-    with_seed = os.environ.get("POPPY_MODEL_SEED")
-    phases = [Phase.generate]
-    if os.environ.get("POPPY_MODEL_SHRINK"):
-        phases.append(Phase.shrink)
-    machine = OperationsMachine if not with_seed else seed(int(with_seed))(OperationsMachine)
+@pytest.mark.parametrize("part", range(PARTS))
+def test_the_package_does_what_the_model_says(part: int, company: None, pytestconfig: Any) -> None:
+    told = os.environ.get("POPPY_MODEL_STEPS")
+    first = int(os.environ.get("POPPY_MODEL_SEED") or 1)
+    examples = int(told or SMOKE_STEPS) // PARTS // LEAST_OF_EXAMPLE + 1
     OperationsMachine.steps.clear()
     OperationsMachine.kinds.clear()
     run_state_machine_as_test(
-        machine,
-        settings=settings(
-            max_examples=max(1, steps // LEAST_OF_EXAMPLE),
-            stateful_step_count=STEPS_OF_EXAMPLE,
-            derandomize=not with_seed,
-            database=None,
-            deadline=None,
-            report_multiple_bugs=False,
-            phases=phases,
-            suppress_health_check=list(HealthCheck),
-        ),
+        seed(first * PARTS + part)(OperationsMachine), settings=_settings(examples)
     )
-    if os.environ.get("POPPY_MODEL_STEPS"):
+    if told:
         writer = pytestconfig.get_terminal_writer()
         for name in ("steps", "kinds"):
             counted = getattr(OperationsMachine, name)
             named = ", ".join(f"{number} {kind}" for kind, number in counted.most_common())
             writer.line(f"\n{counted.total()} {name}: {named}")
+        assert OperationsMachine.steps.total() >= int(told) // PARTS
+
+
+def _settings(examples: int) -> settings:
+    phases = [Phase.generate]
+    if os.environ.get("POPPY_MODEL_SHRINK"):
+        phases.append(Phase.shrink)
+    return settings(
+        max_examples=examples,
+        stateful_step_count=STEPS_OF_EXAMPLE,
+        database=None,
+        deadline=None,
+        report_multiple_bugs=False,
+        phases=phases,
+        suppress_health_check=list(HealthCheck),
+    )
