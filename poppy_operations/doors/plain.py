@@ -14,7 +14,6 @@ from django.http import HttpRequest, HttpResponseBase
 from poppy_operations.declarations import CurrentOperation, DeclaredAction
 from poppy_operations.gate.calls import Call
 from poppy_operations.gate.content import RequestContent, parsed_body
-from poppy_operations.gate.stored import as_sent
 
 RUNNING = "_poppy_running"
 # By it a door knows a view whose Session and scope are asked for inside it, which is too late.
@@ -38,7 +37,6 @@ def plain_call(
         terms=terms,
         body=body,
         user=lambda: getattr(request, "user", None),
-        render=as_sent,
         ignore=ignore,
     )
     return call if allowed is None else replace(call, allowed=allowed)

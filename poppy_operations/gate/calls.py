@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from poppy_operations.declarations import CurrentOperation, DeclaredAction, Terms
 from poppy_operations.gate.content import RequestContent, keyed_digests
+from poppy_operations.gate.stored import as_sent
 from poppy_operations.models import Operation
 
 SiteTerms = Terms | HttpResponseBase
@@ -20,10 +21,6 @@ SiteTerms = Terms | HttpResponseBase
 
 def _no_one() -> Any:
     return None
-
-
-def _unchanged(response: HttpResponseBase) -> HttpResponseBase:
-    return response
 
 
 @dataclass
@@ -44,7 +41,7 @@ class Call:
     body: Callable[[CurrentOperation], Any]
     allowed: Callable[[], Any] = _no_one
     user: Callable[[], Any] = _no_one
-    render: Callable[[HttpResponseBase], HttpResponseBase] = _unchanged
+    render: Callable[[HttpResponseBase], HttpResponseBase] = as_sent
     replay: Callable[[CurrentOperation], Any] | None = None
     ignore: Sequence[str] = ()
     interface: str = Operation.Interface.API

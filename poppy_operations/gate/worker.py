@@ -28,7 +28,6 @@ from poppy_operations.gate.calls import Call, SiteTerms
 from poppy_operations.gate.in_database import perform_in_database
 from poppy_operations.gate.outside import perform_outside
 from poppy_operations.gate.steps import Steps, database, run
-from poppy_operations.gate.stored import as_sent
 from poppy_operations.lifecycle import performing
 from poppy_operations.lifecycle.durable import Busy, using
 from poppy_operations.models import Operation
@@ -130,7 +129,6 @@ def _call(action: DeclaredAction, now: datetime) -> Call:
         content=_no_content,
         terms=_no_content,
         body=partial(_perform, action),
-        render=as_sent,
         now=now,
     )
 
