@@ -8,7 +8,7 @@ from typing import Any
 
 from poppy_operations.protocol.times import rfc3339
 from tests.agents import reference
-from tests.model.model import Approval, Expected, Operation, Revision
+from tests.model.facts import Approval, Expected, Operation, Revision
 
 _WATCH = re.compile(r'data-poppy-watch="([^"]+)"')
 

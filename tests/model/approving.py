@@ -7,7 +7,7 @@ from typing import Any
 
 from poppy_operations.protocol.structured import poppy_approval
 from tests.model.dice import Dice
-from tests.model.model import INVALID, PERFORMED, Approval, Expected, Revision, Run, Want
+from tests.model.facts import INVALID, PERFORMED, Approval, Expected, Revision, Run, Want
 from tests.model.people import Session
 from tests.model.world import World
 
@@ -39,6 +39,7 @@ class Approving(World):
         """An approval with a request: mostly the right ones, together."""
         known = self.read()
         if not known:
+            self.ask_at_api(dice)
             return
         at_api = [one for one in known if one.operation.interface == "api"]
         revision = self.to_approve(dice, at_api or known)
@@ -54,7 +55,7 @@ class Approving(World):
         operation_id, name = revision.operation.name or "", revision.name or ""
         other = dice.choose(self.read())
         other_operation_id, other_name = other.operation.name or "", other.name or ""
-        if not dice.one_in(3):
+        if not dice.one_in(5):
             return operation_id, name
         siblings = [one.name for one in revision.operation.revisions if one.name]
         return dice.choose(
@@ -72,6 +73,7 @@ class Approving(World):
     def malformed(self, dice: Dice) -> None:
         """A header that is parsed and is no approval, at the API or at the endpoint."""
         if not self.remembered():
+            self.ask_at_api(dice)
             return
         revision = dice.choose(self.remembered())
         header = dice.choose(MALFORMED).format(revision.operation.name, revision.name)
@@ -85,6 +87,7 @@ class Approving(World):
         """An agent looks a reference up, or one that was never given."""
         given = [one for one in self.remembered() if one.ref]
         if not given:
+            self.ask_at_api(dice)
             return
         revision = dice.choose(given)
         sender = self.approver_of(revision, dice)
@@ -94,6 +97,7 @@ class Approving(World):
     def approve(self, dice: Dice) -> None:
         """An approval at the endpoint: mostly of the reference's own revision."""
         if not any(one.ref for one in self.remembered()):
+            self.ask_at_api(dice)
             return
         revision = self.to_approve(dice, [one for one in self.remembered() if one.ref])
         sender = self.approver_of(revision, dice)
@@ -124,6 +128,10 @@ class Approving(World):
             if not (self.model.is_expired(one) or one.is_waiting or one.is_retired)
             and one.operation.state != PERFORMED
         ]
+        # What was tried before, and may be tried again, is where attempts can be mixed up.
+        tried = [one for one in usable if one.operation.attempts]
+        if tried and dice.one_in(2):
+            return dice.choose(tried)
         return dice.choose(given if dice.one_in(4) or not usable else usable)
 
     def at_endpoint(

@@ -7,7 +7,7 @@ from typing import Any
 from tests.agents import reference
 from tests.model.approving import MADE_UP, Approving
 from tests.model.dice import Dice
-from tests.model.model import PERFORMED, Expected, Run, Want
+from tests.model.facts import PERFORMED, Expected, Run, Want
 from tests.model.people import PASSWORD, Browser, Session
 
 STRAY = f'operation_id="{MADE_UP}", revision="{MADE_UP}", approver="user"'
@@ -81,8 +81,10 @@ class Browsing(Approving):
         waiting = [one for one in self.remembered() if one.is_waiting]
         unused = [one for one in waiting if one.operation.state != PERFORMED]
         if not waiting:
+            self.ask_and_approve(dice)
             return
-        revision = dice.choose(unused or waiting)
+        tried = [one for one in unused if one.operation.attempts]
+        revision = dice.choose(tried if tried and dice.one_in(2) else unused or waiting)
         chosen = dice.choose(self.browsers)
         if not dice.one_in(8):
             owner = revision.operation.owner
@@ -94,6 +96,7 @@ class Browsing(Approving):
         """A waiting page asks where its operation stands."""
         shown = [one for one in self.remembered() if one.watch]
         if not shown:
+            self.ask_on_website(dice)
             return
         one, revision = dice.choose(self.browsers), dice.choose(shown)
         session = one.joined(self.model.now)

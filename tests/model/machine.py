@@ -17,35 +17,45 @@ from poppy_operations.sessions.agents import add_agent
 from tests.model.approving import MADE_UP
 from tests.model.browsing import Browsing
 from tests.model.dice import Dice
-from tests.model.model import DAY_S, EFFECTS, LIFETIME_S, PERFORMED, PERFORMING
+from tests.model.facts import (
+    DAY_S,
+    EFFECTS,
+    LIFETIME_S,
+    PERFORMED,
+    PERFORMING,
+    Approval,
+    Revision,
+    Run,
+)
 from tests.model.people import AGENTS
 from tests.model.site import shop
 from tests.model.world import KEYS, numbers, row_of, settled, voided
 
 DEEDS = {
-    "ask_on_website": 16,
-    "approve": 14,
-    "ask_and_approve": 12,
-    "go_on": 14,
+    "ask_on_website": 12,
+    "ask_and_approve": 14,
+    "approve": 10,
+    "go_on": 24,
     "ask_at_api": 12,
-    "approve_at_api": 22,
-    "look_up": 6,
+    "approve_at_api": 30,
+    "look_up": 5,
     "watch": 3,
     "malformed": 2,
-    "price": 4,
+    "price": 3,
     "wait": 3,
     "wait_for": 8,
-    "settle": 5,
-    "reconcile": 3,
+    "settle": 10,
+    "try_again": 6,
+    "reconcile": 4,
     "void": 2,
-    "purge": 2,
+    "purge": 1,
     "need": 2,
-    "policy": 2,
+    "policy": 1,
     "rotate": 1,
     "join": 2,
     "sign_in": 1,
     "sign_out": 1,
-    "revoke_or_allow": 2,
+    "revoke_or_allow": 1,
 }
 POLICIES = ((), (), (), ("agent",), ("user",), ("agent", "user"))
 
@@ -84,7 +94,7 @@ class OperationsMachine(Browsing):
     def wait(self, dice: Dice) -> None:
         """Time passes."""
         half = LIFETIME_S // 2
-        self.clock.shift(dice.choose((1, 59, 61, half - 1, half, half + 1, LIFETIME_S)))
+        self.clock.shift(dice.choose((1, 30, 59, 61, 61, half - 1, half, half + 1, LIFETIME_S)))
 
     def wait_for(self, dice: Dice) -> None:
         """Time passes to the edge of something."""
@@ -93,7 +103,7 @@ class OperationsMachine(Browsing):
         edges = [revision.expires_s * 1000 for revision in known]
         edges += [(revision.expires_s - LIFETIME_S // 2) * 1000 for revision in known]
         edges += [browser.until for browser in self.browsers]
-        if leases and dice.one_in(2):
+        if leases and not dice.one_in(4):
             edges = leases
         ahead = sorted(edge for edge in edges if edge > self.model.now + 2)
         if ahead:
@@ -115,6 +125,9 @@ class OperationsMachine(Browsing):
 
     def settle(self, dice: Dice) -> None:
         """A person opens a form, or sends one, perhaps long after it was opened."""
+        if not self.performing() and not self.examined:
+            self.go_on(dice)
+            return
         if self.performing() and not (self.examined and dice.one_in(2)):
             operation = dice.choose(self.performing())
             self.examined.append((row_of(operation), operation, operation.attempt))
@@ -122,12 +135,63 @@ class OperationsMachine(Browsing):
             self._send_form(dice)
 
     def _send_form(self, dice: Dice) -> None:
-        row, operation, attempt = dice.choose(self.examined)
-        if operation not in self.model.operations:
-            return
+        # A form that was opened for an attempt before the one that it would meet now.
+        late = [
+            (row, operation, attempt)
+            for row, operation, attempt in self.examined
+            if operation.state == PERFORMING and operation.attempt != attempt
+        ]
+        forms = late if late and dice.one_in(2) else self.examined
+        if dice.choose(forms)[1] in self.model.operations:
+            self.send(dice.choose([form for form in forms if form[1] in self.model.operations]))
+
+    def send(self, form: tuple[Any, Any, int]) -> None:
+        """A person says what is true by now of the attempt that the form was opened for."""
+        row, operation, attempt = form
         happened = any(effect.operation is operation for effect in self.model.effects)
         expected = self.model.settle(operation, attempt, happened=happened)
         assert settled(row, happened=happened) == expected
+
+    def try_again(self, dice: Dice) -> None:
+        """An attempt is given up, the next one is no better, and then comes what was for the first.
+
+        The three meet too seldom by chance.
+        """
+        left = [one for one in self.model.operations if one.state == PERFORMING]
+        if not left:
+            self.go_on(dice)
+            return
+        operation = dice.choose(left)
+        revision = operation.in_use
+        assert revision is not None
+        form = row_of(operation), operation, operation.attempt
+        if EFFECTS[operation.action] == "database":
+            self.pass_time(max(0, operation.lease_until - self.model.now) + 1)
+        else:
+            self.send(form)
+        self.once_more(revision, Run(dice.choose(("error before", "killed before"))), dice)
+        self.pass_time(dice.choose((1, 59, 61, 119, 121)) * 1000)
+        if operation in self.model.operations and EFFECTS[operation.action] == "external":
+            self.send(form)
+        self.once_more(revision, Run(), dice)
+
+    def pass_time(self, milliseconds: int) -> None:
+        """Time passes within a step."""
+        self.clock.shift(milliseconds / 1000)
+        self.model.now = self.milliseconds()
+
+    def once_more(self, revision: Revision, run: Run, dice: Dice) -> None:
+        """The request of an approval is made once more."""
+        operation = revision.operation
+        owners = [one for one in self.everybody if one.owner == operation.owner]
+        session = dice.choose(owners)
+        if operation.interface == "website":
+            browser = dice.choose(self.browsers)
+            self.bring(browser, session)
+            self.on_website(browser, revision.want, run, page=False, stray=False)
+        else:
+            approval = Approval(operation.name or "", revision.name or "", dice.approver())
+            self.at_api(session, revision.want, run, approval=approval)
 
     def performing(self) -> list[Any]:
         """Attempts that a person may have to judge."""

@@ -10,7 +10,7 @@ from django.test import Client
 
 from poppy_operations.testing.agents import PersonalAgent, TokenIssuer
 from tests.agents import HOST, SessionOf
-from tests.model.model import Owner
+from tests.model.facts import Owner
 
 JOIN_MS = 60 * 60 * 1000
 AGENTS = {

@@ -21,10 +21,11 @@ from poppy_operations.lifecycle.performing import StoredAnswer
 from poppy_operations.lifecycle.settling import settle
 from poppy_operations.models import Approval as ApprovalRow
 from poppy_operations.models import Operation as OperationRow
-from tests.model import model as rules
+from tests.model import facts as rules
 from tests.model.answers import Answers
 from tests.model.dice import Dice
-from tests.model.model import Expected, Model, Revision, Run, Want
+from tests.model.facts import Expected, Revision, Run, Want
+from tests.model.model import Model
 from tests.model.people import JOIN_MS, SESSIONS, Browser, Session
 from tests.model.site import Killed, Plan, only_while_alive, shop
 from tests.shop.models import Effect
