@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -32,7 +31,7 @@ from poppy_operations.doors.plain import (
     site_call,
 )
 from poppy_operations.gate.calls import Call
-from poppy_operations.gate.content import RequestContent
+from poppy_operations.gate.content import RequestContent, by_bytes
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -139,7 +138,7 @@ def _data(request: Request) -> Any:
         return request.data
     except UnsupportedMediaType:
         # The view does not look at it, or it would have said so; what it holds counts all the same.
-        return {"bytes": hashlib.sha256(_bytes(request)).hexdigest()}
+        return by_bytes(_bytes(request))
     except RecursionError as error:
         # Django REST framework lets it through; a view that does not look would not meet it.
         message = "The content is nested too deep."
