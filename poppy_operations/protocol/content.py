@@ -35,7 +35,7 @@ def canonical_content(value: object) -> str:
     except Exception as error:  # noqa: BLE001 - objects of a form or serializer may raise anything
         # The type only: a message could repeat the content.
         logger.warning("Content cannot be compared: %s", type(error).__name__)
-        return _tagged("unreadable", json.dumps(secrets.token_hex(16)))
+        return _tagged("unreadable", json.dumps(secrets.token_hex()))
 
 
 class _Unreadable(ValueError):
@@ -65,36 +65,39 @@ def _boolean(value: bool, _depth: int) -> str:  # noqa: FBT001 - one signature f
     return "true" if value else "false"
 
 
-def _number(digits: str, exponent: int, *, negative: bool) -> str:
-    """Return the one spelling of a number: an integer that ends in no zero, and an exponent."""
-    significant = digits.strip("0")
-    if not significant:
-        return "0"
-    exponent += len(digits) - len(digits.rstrip("0"))
-    sign = "-" if negative else ""
-    return f"{sign}{significant}e{exponent}" if exponent else f"{sign}{significant}"
-
-
-def _integer(value: int, depth: int) -> str:
+def _integer(value: int, _depth: int) -> str:
     number = int.__index__(value)
     # Python writes no more than 4300 digits at once; Decimal has no such limit.
     if number.bit_length() > 10_000:
-        return _decimal(Decimal(number), depth)
-    return _number(str(abs(number)), 0, negative=number < 0)
+        return _decimal_number(Decimal(number))
+    return _number(str(number), 0)
 
 
-def _float(value: float, depth: int) -> str:
+def _float(value: float, _depth: int) -> str:
     # The shortest text that reads back as this float: what JSON says, not its binary neighbour.
-    return _decimal(Decimal(float.__repr__(value)), depth)
+    return _decimal_number(Decimal(float.__repr__(value)))
 
 
 def _decimal(value: Decimal, _depth: int) -> str:
+    return _decimal_number(value)
+
+
+def _decimal_number(value: Decimal) -> str:
     if value.is_nan():
         return _tagged("number", '"nan"')
     if value.is_infinite():
-        return _tagged("number", '"-inf"' if value < 0 else '"inf"')
+        return _tagged("number", '"-inf"' if value.is_signed() else '"inf"')
     sign, digits, exponent = value.as_tuple()
-    return _number("".join(map(str, digits)), int(exponent), negative=bool(sign))
+    return _number("-" * sign + "".join(map(str, digits)), int(exponent))
+
+
+def _number(text: str, exponent: int) -> str:
+    """Return the one spelling of a number: an integer that ends in no zero, and an exponent."""
+    significant = text.rstrip("0")
+    if significant in ("", "-"):
+        return "0"
+    exponent += len(text) - len(significant)
+    return f"{significant}e{exponent}" if exponent else significant
 
 
 def _mapping(value: Mapping[object, object], depth: int) -> str:
@@ -148,7 +151,7 @@ def _object(value: object, depth: int) -> str:
         return _tagged("row", f"[{name},{_content(_primary_key(value.pk), depth + 1)}]")
     if isinstance(value, Iterable):
         # The text of a QuerySet shows the first few only.
-        return _tagged("object", f"[{name},{_array(value, depth + 1)}]")
+        return _tagged("object", f"[{name},{_array(value, depth)}]")
     return _tagged("object", f"[{name},{json.dumps(str(value))}]")
 
 

@@ -126,6 +126,20 @@ def test_amb_04_json_that_is_no_approval_is_malformed(value: object) -> None:
     assert malformed.value.revision is None
 
 
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ([], "An approval is an object."),
+        ({"approver": "user"}, "An approval names an operation and a revision."),
+        (IDS, "The approver of an approval is user or agent."),
+    ],
+)
+def test_a_malformed_approval_says_what_is_wrong_with_it(value: object, message: str) -> None:
+    with pytest.raises(MalformedApproval) as malformed:
+        approval_from_json(value)
+    assert str(malformed.value) == message
+
+
 @pytest.mark.ambiguity("AMB-04")
 def test_amb_04_only_ids_are_readable_in_a_malformed_approval() -> None:
     with pytest.raises(MalformedApproval) as malformed:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
@@ -196,7 +196,7 @@ def test_all_values_of_a_forms_field_count() -> None:
 class Row:
     """Like a row of a database whose text is a name that others have too."""
 
-    pk: int | None
+    pk: object
 
     def __str__(self) -> str:
         return "Jacket"
@@ -215,9 +215,29 @@ class Rows:
         return "<Rows: Jacket, ...(remaining elements truncated)...>"
 
 
+class Members:
+    """Some values, in a container that only their program knows."""
+
+    def __init__(self, *values: object) -> None:
+        self.values = values
+
+    def __iter__(self) -> Iterator[object]:
+        return iter(self.values)
+
+
 @dataclass(frozen=True)
 class Money:
     amount: str
+
+
+class Stream:
+    """Like an upload or a response: what is in it can be read once, and its text says nothing."""
+
+    def read(self) -> bytes:
+        raise AssertionError("It is not ours to read.")
+
+    def __str__(self) -> str:
+        return "<Stream>"
 
 
 class Broken:
@@ -241,7 +261,7 @@ def test_other_objects_are_their_type_and_their_text() -> None:
 def deep(depth: int) -> object:
     value: object = 1
     for _ in range(depth):
-        value = [value]
+        value = (value,)
     return value
 
 
@@ -258,6 +278,7 @@ def inside_itself() -> dict[str, object]:
         {"a": Broken()},
         Row(None),
         BytesIO(b"open file"),
+        Stream(),
         iter([1]),
         deep(101),
         inside_itself(),
@@ -275,6 +296,100 @@ def test_what_cannot_be_read_equals_nothing(
 
 def test_content_a_hundred_deep_is_still_compared() -> None:
     assert canonical_content(deep(100)) == canonical_content(deep(100))
+
+
+def as_enum(value: object) -> Enum:
+    class Only(Enum):
+        MEMBER = value
+
+    return Only.MEMBER
+
+
+@pytest.mark.parametrize(
+    "hold",
+    [
+        lambda value: [value],
+        lambda value: (value,),
+        lambda value: {"a": value},
+        lambda value: Fields(a=value),
+        lambda value: {value},
+        lambda value: frozenset({value}),
+        lambda value: Row(value),
+        lambda value: Members(value),
+        as_enum,
+    ],
+    ids=["list", "tuple", "object", "form", "set", "frozenset", "row", "iterable", "enum"],
+)
+def test_whatever_holds_content_is_one_level_of_the_hundred(
+    hold: Callable[[object], object],
+) -> None:
+    assert "$unreadable" not in canonical_content(hold(deep(99)))
+    assert "$unreadable" in canonical_content(hold(deep(100)))
+
+
+def test_a_key_can_be_a_hundred_deep_by_itself() -> None:
+    assert "$unreadable" not in canonical_content([{deep(100): 1}])
+    assert "$unreadable" in canonical_content([{deep(101): 1}])
+
+
+HERE = "tests.protocol.test_content"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "null"),
+        (True, "true"),
+        (False, "false"),
+        (0, "0"),
+        (-0.0, "0"),
+        (7, "7"),
+        (-7, "-7"),
+        (1200, "12e2"),
+        (-1200, "-12e2"),
+        (1000, "1e3"),
+        (1.5, "15e-1"),
+        (-10.25, "-1025e-2"),
+        (Decimal("70.00"), "7e1"),
+        (Decimal("0.001"), "1e-3"),
+        pytest.param(-(10**5000), "-1e5000", id="five thousand digits"),
+        (float("nan"), '{"$number":"nan"}'),
+        (float("inf"), '{"$number":"inf"}'),
+        (float("-inf"), '{"$number":"-inf"}'),
+        ("jacket", '"jacket"'),
+        ('é"\n\ud800', '"\\u00e9\\"\\n\\ud800"'),
+        ([], "[]"),
+        ([2, "1"], '[2,"1"]'),
+        ((2, 1), "[2,1]"),
+        ({2, 1}, "[1,2]"),
+        ({}, "{}"),
+        ({"b": 1, "a": [None]}, '{"a":[null],"b":1}'),
+        ({"$a": 1}, '{"$$a":1}'),
+        ({1: 2, None: 3, (4, 5): 6}, '{"$1":2,"$[4,5]":6,"$null":3}'),
+        (date(2026, 10, 8), '{"$date":"2026-10-08"}'),
+        (datetime(2026, 10, 8, 12), '{"$datetime":"2026-10-08T12:00:00"}'),  # noqa: DTZ001 - naive
+        (
+            datetime(2026, 10, 8, 12, tzinfo=timezone(timedelta(hours=2))),
+            '{"$datetime":"2026-10-08 10:00:00Z"}',
+        ),
+        (time(12, 30), '{"$time":"12:30:00"}'),
+        (timedelta(days=1, hours=2), '{"$timedelta":"1 day, 2:00:00"}'),
+        (UUID(int=1), '{"$uuid":"00000000-0000-0000-0000-000000000001"}'),
+        (b"\x00\xff", '{"$bytes":"00ff"}'),
+        (bytearray(b"\xff"), '{"$bytes":"ff"}'),
+        (memoryview(b"\xff"), '{"$bytes":"ff"}'),
+        (Colour.RED, '"red"'),
+        (Count.TWO, "2"),
+        (Mood.GOOD, f'{{"$enum":["{HERE}.Mood","good"]}}'),
+        (Row(7), f'{{"$row":["{HERE}.Row",7]}}'),
+        (Members(1, "a"), f'{{"$object":["{HERE}.Members",[1,"a"]]}}'),
+        (Money("1"), f'{{"$object":["{HERE}.Money","Money(amount=\'1\')"]}}'),
+    ],
+)
+def test_the_text_that_databases_keep_the_digest_of_stays_what_it_is(
+    value: object, text: str
+) -> None:
+    assert canonical_content(value) == text
 
 
 def test_reading_an_iterator_or_a_file_is_left_to_others() -> None:
