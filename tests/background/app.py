@@ -25,6 +25,9 @@ def celery_app(broker: str, queue: str) -> Celery:
         # Redis cannot see that a worker died: its messages come again after this time.
         app.conf.broker_transport_options = {
             "visibility_timeout": 3,
+            # By default it looks for them once in a hundred seconds.
+            "unacked_restore_interval": 1,
+            "unacked_restore_throttle": 1,
             "global_keyprefix": queue,
         }
     return app
