@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,11 +15,10 @@ from django.utils.datastructures import MultiValueDict
 from django.utils.encoding import force_bytes
 
 from poppy_operations.protocol.canonical import keyed_digest
-from poppy_operations.protocol.content import canonical_content
+from poppy_operations.protocol.content import DEEPEST_CONTENT, canonical_content
 
 CSRF_FIELD = "csrfmiddlewaretoken"
 MOST_FIELDS = 200
-DEEPEST = 100
 
 
 def keyed_digests(text: str) -> list[str]:
@@ -47,7 +45,7 @@ class RequestContent:
         *,
         action: str,
         data: Any,
-        files: Mapping[str, Any] | None = None,
+        files: MultiValueDict[str, Any] | None = None,
         ignore: Sequence[str] = (),
     ) -> RequestContent:
         """Read a request. ``data`` is its parsed body: JSON by value, or a form's fields."""
@@ -114,20 +112,18 @@ def _fields(data: MultiValueDict[str, Any]) -> dict[str, Any]:
     return {name: data.getlist(name) for name in data if name != CSRF_FIELD}
 
 
-def _body(data: Any, files: Mapping[str, Any] | None) -> Any:
+def _body(data: Any, files: MultiValueDict[str, Any] | None) -> Any:
     if isinstance(data, MultiValueDict):
         fields: dict[str, Any] = {name: _plain(value) for name, value in _fields(data).items()}
-        uploads = files if isinstance(files, MultiValueDict) else MultiValueDict()
-        for name in uploads:
-            fields[name] = [*fields.get(name, []), *map(_file, uploads.getlist(name))]
+        for name, uploads in files.lists() if files else ():
+            fields[name] = [*fields.get(name, []), *map(_file, uploads)]
         return fields
     return _plain(data)
 
 
 def _file(upload: UploadedFile[Any]) -> dict[str, Any]:
     contents = hashlib.sha256()
-    upload.seek(0)
-    for chunk in upload.chunks():
+    for chunk in upload.chunks():  # From the beginning, wherever the site has read to.
         contents.update(chunk)
     upload.seek(0)
     return {
@@ -142,8 +138,8 @@ def _plain(value: Any, depth: int = 0) -> Any:
     """Values of forms and serializers with their uploads replaced by what those contain."""
     if isinstance(value, UploadedFile):
         return _file(value)
-    if depth > DEEPEST:
-        return {"unread": secrets.token_hex(16)}  # Equal to nothing, so it matches no approval.
+    if depth > DEEPEST_CONTENT:
+        return value  # Too deep to be compared: canonical_content makes it equal to nothing.
     if isinstance(value, Mapping):
         return {str(name): _plain(item, depth + 1) for name, item in value.items()}
     if isinstance(value, list | tuple):
@@ -191,22 +187,30 @@ def _widget_names(widget: Any, name: str) -> Iterator[str]:
         yield name
 
 
-def _unknown_to(serializer: Any, raw: Any) -> Any:
-    child = getattr(serializer, "child", None)
-    if hasattr(child, "fields"):
-        items = raw.values() if isinstance(raw, Mapping) else raw
-        return [_unknown_to(child, item) for item in items or ()]
-    fields = getattr(serializer, "fields", None)
-    if fields is None or not isinstance(raw, Mapping):
+def _unknown_to(field: Any, raw: Any) -> Any:
+    """What a serializer, or a field of one, does not look at; ``None`` if it looks at it all."""
+    if hasattr(field, "child"):
+        return _unknown_to_each(field.child, raw)
+    if not hasattr(field, "fields"):
         return None
+    if not isinstance(raw, Mapping):
+        return raw  # A form's: there the members of what is nested have long names of their own.
     unknown: dict[str, Any] = {}
     for name, value in raw.items():
-        declared = fields.get(name)
+        declared = field.fields.get(name)
         if declared is None or declared.read_only:
             unknown[name] = value
         elif (nested := _unknown_to(declared, value)) is not None:
             unknown[name] = nested
-    return unknown
+    return unknown or None
+
+
+def _unknown_to_each(child: Any, raw: Any) -> Any:
+    if not isinstance(raw, Mapping | list):
+        return None
+    items = raw.items() if isinstance(raw, Mapping) else enumerate(raw)
+    unknown = {place: _unknown_to(child, item) for place, item in items}
+    return {place: nested for place, nested in unknown.items() if nested is not None} or None
 
 
 def _without(values: Any, ignore: Sequence[str]) -> Any:
@@ -227,8 +231,7 @@ def _cut(values: Any, path: Sequence[str]) -> Any:
     if path[0] not in values:
         return values
     first, rest = path[0], path[1:]
-    kept = {name: value for name, value in values.items() if name != first}
-    return {**kept, first: _cut(values[first], rest)} if rest else kept
+    return {**values, first: _cut(values[first], rest)}
 
 
 def parsed_body(request: HttpRequest) -> Any:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal
+from hashlib import sha256
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.http import HttpRequest
 from django.test import RequestFactory
 from django.test.client import encode_multipart
-from django.urls import resolve
+from django.urls import ResolverMatch, resolve
 from rest_framework import serializers
 
 from poppy_operations.gate.content import RequestContent, keyed_digests, parsed_body
@@ -108,13 +109,66 @@ def test_what_is_not_json_is_compared_by_its_bytes() -> None:
 
 
 @pytest.mark.parametrize(
-    "deep", ["[" * 200 + "]" * 200, '{"a":' * 900 + "1" + "}" * 900, "[" * 100 + "]" * 100]
+    "deep",
+    [
+        "[" * 100 + "]" * 100,
+        "[" * 200 + "]" * 200,
+        "[" * 900 + "]" * 900,
+        '{"a":' * 900 + "1" + "}" * 900,
+    ],
 )
 def test_what_is_too_deep_to_compare_matches_nothing(deep: str) -> None:
     content = of(post_json(deep))
     assert content.raw_text != raw(post_json(deep))
     assert content.meaning_text(None)
     assert content.field_digests()
+
+
+def test_json_of_a_kind_of_its_own_is_compared_by_value_too() -> None:
+    def sent(body: str) -> str:
+        kind = "application/vnd.api+json"
+        return raw(FACTORY.generic("POST", "/buy/", body, content_type=kind))
+
+    assert sent('{"a": 1, "b": 2}') == sent('{"b": 2, "a": 1.0}')
+
+
+# What is stored
+
+
+def test_the_text_of_a_request_stays_what_it_is() -> None:
+    request = post_json('{"sku": "jacket"}', "/orders/7/exchange/?page=2")
+    request.resolver_match = resolve(request.path_info)
+    assert raw(request) == (
+        '[{"action":"buy","arguments":{"order_id":"7"},"host":"testserver","method":"POST",'
+        '"route":"orders/<str:order_id>/exchange/"},{"page":["2"]},{"sku":"jacket"}]'
+    )
+
+
+def test_the_text_of_an_upload_stays_what_it_is() -> None:
+    digest = sha256(b"a").hexdigest()
+    assert raw(multipart("one", {"file": upload()})) == (
+        '[{"action":"buy","arguments":{},"host":"testserver","method":"POST","route":"/buy/"},{},'
+        f'{{"file":[{{"digest":"{digest}","file":"a.txt","size":1,"type":"text/plain"}}]}}]'
+    )
+
+
+def test_the_text_of_bytes_that_nobody_parses_stays_what_it_is() -> None:
+    plain = FACTORY.generic("POST", "/buy/", "a", content_type="text/plain")
+    assert of(plain).body == {"bytes": sha256(b"a").hexdigest()}
+
+
+def test_the_digests_of_fields_stay_what_they_are(settings: Any) -> None:
+    settings.SECRET_KEY = "a key"
+    digests = of(post_json('{"sku": "jacket"}', "/buy/?page=2")).field_digests()
+    assert digests == {
+        "query page": "2b708eb5e281fe0f",
+        "sku": "80d1d4ee3123b448",
+        "target": "98ad0fc797f156c6",
+    }
+
+
+def test_a_request_without_a_body_has_no_fields_of_one() -> None:
+    assert of(FACTORY.delete("/buy/")).field_digests().keys() == {"target"}
 
 
 # Target and query
@@ -138,6 +192,15 @@ def test_the_arguments_of_a_route_are_part_of_the_target() -> None:
     assert target("7") == target("7")
     assert target("7") != target("8")
     assert "orders/<str:order_id>/exchange/" in target("7")
+
+
+def test_each_unnamed_argument_of_a_route_counts() -> None:
+    def target(*args: str) -> str:
+        request = post_form("/orders/")
+        request.resolver_match = ResolverMatch(lambda: None, args, {}, route="orders/")
+        return of(request).target_text
+
+    assert len({target("7", "8"), target("8", "8"), target("7", "7"), target("8")}) == 4
 
 
 def test_the_order_of_a_query_does_not_matter_and_its_values_do() -> None:
@@ -202,6 +265,26 @@ def test_an_upload_is_compared_by_content_name_and_type_and_can_be_read_again() 
     assert raw(multipart("one", {"file": upload(kind="text/csv")})) != one
     assert raw(multipart("one", {"other": upload()})) != one
     assert raw(multipart("one", {"file": [upload(), upload("b.txt")]})) != one
+
+
+def test_a_field_and_an_upload_of_one_name_both_count() -> None:
+    def sent(text: str, content: bytes) -> str:
+        return raw(multipart("one", {"file": [text, upload(content=content)]}))
+
+    assert len({sent("a", b"a"), sent("b", b"a"), sent("a", b"b")}) == 3
+
+
+def test_an_upload_counts_whole_though_the_site_has_read_of_it() -> None:
+    request = multipart("one", {"file": upload(content=b"abc")})
+    file: Any = request.FILES["file"]
+    assert file.read(2) == b"ab"
+    assert raw(request) == raw(multipart("one", {"file": upload(content=b"abc")}))
+
+
+def test_a_form_whose_fields_have_its_uploads_already_needs_no_files() -> None:
+    request = post_form(sku="jacket")
+    content = RequestContent.of(request, action="buy", data=request.POST)
+    assert content.raw_text == raw(request)
 
 
 def test_a_large_upload_is_never_read_as_a_body(settings: Any) -> None:
@@ -348,6 +431,59 @@ def test_an_upload_in_a_form_is_compared_by_what_it_contains() -> None:
     assert meaning("a.txt", b"a") != meaning("b.txt", b"a")
 
 
+@pytest.mark.parametrize(
+    "hold", [lambda value: [value], lambda value: {"a": value}], ids=["list", "object"]
+)
+def test_an_upload_is_compared_by_what_it_contains_as_deep_as_content_is(
+    hold: Callable[[object], object],
+) -> None:
+    def meaning(depth: int) -> str:
+        form = Line({"sku": "a", "count": 1})
+        assert form.is_valid()
+        value: object = upload()
+        for _ in range(depth):
+            value = hold(value)
+        form.cleaned_data["file"] = value
+        return of(post_form()).meaning_text(form)
+
+    # The request and its values are two levels more, what an upload contains is one.
+    assert meaning(97) == meaning(97)
+    assert meaning(98) != meaning(98)
+
+
+class DayAndTime(forms.MultiValueField):
+    """A field whose widget has a widget of several fields within it."""
+
+    class Widget(forms.MultiWidget):
+        def decompress(self, value: Any) -> list[Any]:
+            raise NotImplementedError
+
+    def __init__(self) -> None:
+        super().__init__(
+            fields=[forms.DateField(), forms.TimeField()],
+            widget=self.Widget([forms.SelectDateWidget(years=[2026]), forms.TimeInput()]),
+        )
+
+    def compress(self, data_list: list[Any]) -> list[Any]:
+        return data_list
+
+
+def test_a_form_knows_the_widgets_within_its_widgets() -> None:
+    class WithDayAndTime(forms.Form):
+        when = DayAndTime()
+
+    def meaning(**changed: str) -> str:
+        parts = {"when_0_year": "2026", "when_0_month": "10", "when_0_day": "8", "when_1": "10:00"}
+        request = post_form(**{**parts, **changed})
+        form = WithDayAndTime(request.POST)
+        assert form.is_valid(), form.errors
+        return of(request).meaning_text(form)
+
+    assert meaning(when_0_day="08", when_1="10:00:00") == meaning()
+    assert meaning(when_0_day="9") != meaning()
+    assert meaning(when_0="2026-10-08") != meaning()
+
+
 # By meaning: a serializer
 
 
@@ -362,6 +498,8 @@ class Order(serializers.Serializer):  # type: ignore[type-arg]  # as above
     main = Part(required=False, allow_null=True)
     parts = Part(many=True, required=False, allow_null=True)
     tags = serializers.ListField(child=serializers.CharField(), required=False)
+    boxes = serializers.DictField(child=Part(), required=False)
+    grid = serializers.ListField(child=Part(many=True), required=False)
 
 
 def by_serializer(body: Any, many: bool = False, ignore: tuple[str, ...] = ()) -> str:
@@ -379,6 +517,11 @@ def by_serializer(body: Any, many: bool = False, ignore: tuple[str, ...] = ()) -
         ({"parts": [{"sku": "a"}]}, {"parts": [{"sku": " a ", "count": 1.0}]}),
         ({"tags": ["1"]}, {"tags": [1]}),
         ({"main": None, "parts": None}, {"parts": None, "main": None}),
+        ({"boxes": {"a": {"sku": "a"}}}, {"boxes": {"a": {"sku": " a "}}}),
+        (
+            {"boxes": {"a": {"sku": "a"}, "b": {"sku": "b", "extra": 1}}},
+            {"boxes": {"b": {"sku": "b", "extra": 1}, "a": {"sku": "a"}}},
+        ),
     ],
 )
 def test_a_serializer_is_compared_by_its_validated_values(one: Any, other: Any) -> None:
@@ -397,6 +540,13 @@ def test_a_serializer_is_compared_by_its_validated_values(one: Any, other: Any) 
         ({"parts": [{"sku": "a"}]}, {"parts": [{"sku": "a", "extra": 1}]}),
         ({"parts": [{"sku": "a"}, {"sku": "b"}]}, {"parts": [{"sku": "b"}, {"sku": "a"}]}),
         ({"tags": ["1"]}, {"tags": ["2"]}),
+        ({"extra": 1}, {"extra": 2}),
+        ({"boxes": {"a": {"sku": "a"}}}, {"boxes": {"a": {"sku": "a", "extra": 1}}}),
+        (
+            {"boxes": {"a": {"sku": "a"}, "b": {"sku": "b", "extra": 1}}},
+            {"boxes": {"b": {"sku": "b"}, "a": {"sku": "a", "extra": 1}}},
+        ),
+        ({"grid": [[{"sku": "a"}]]}, {"grid": [[{"sku": "a", "extra": 1}]]}),
     ],
 )
 def test_what_a_serializer_does_not_know_must_not_ride_along(one: Any, other: Any) -> None:
@@ -426,6 +576,30 @@ def test_content_that_is_not_valid_yet_is_the_authors_mistake() -> None:
             of(post_form()).meaning_text(content)
 
 
+def test_what_a_form_has_besides_a_serializer_of_many_must_not_ride_along() -> None:
+    def meaning(**fields: str) -> str:
+        request = post_form(**fields)
+        serializer = Order(data=request.POST, many=True)
+        assert serializer.is_valid(), serializer.errors
+        return of(request).meaning_text(serializer)
+
+    one = {"[0]amount": "1", "[0]extra": "1"}
+    assert meaning(**one) == meaning(**one)
+    assert meaning(**one) != meaning(**{**one, "[0]extra": "2"})
+
+
+@pytest.mark.parametrize("name", ["main", "parts"])
+def test_a_form_field_named_like_a_nested_serializer_must_not_ride_along(name: str) -> None:
+    def meaning(value: str) -> str:
+        request = post_form(amount="1", **{name: value})
+        serializer = Order(data=request.POST)
+        assert serializer.is_valid(), serializer.errors
+        return of(request).meaning_text(serializer)
+
+    assert meaning("a") == meaning("a")
+    assert meaning("a") != meaning("b")
+
+
 # What does not matter
 
 
@@ -442,6 +616,7 @@ def test_fields_paths_and_query_parameters_can_be_ignored() -> None:
     assert sent({"sku": "a", "client": {"v": 1}, "lines": [{"n": 1}]}, "?trace=1") == one
     assert sent({"sku": "a", "client": {"v": 2}, "lines": [{"n": 1}]}) != one
     assert sent({"sku": "a", "client": 1, "lines": [{"n": 1}]}) != one
+    assert sent({"sku": "b", "client": {"v": 1}, "lines": [{"n": 1}]}) != one
     assert raw(post_json("[1]"), ignore=("trace",)) == raw(post_json("[1]"))
 
 
