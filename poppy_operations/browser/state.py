@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -137,15 +138,18 @@ def _read_join(request: HttpRequest, now: datetime) -> ReadJoin:
         .filter(pk=marks.join_key(session))
         .first()
     )
-    over = _why_over(join, session.session_key, now)
+    # Django may have changed the key in this request, such as after a rotation of SECRET_KEY, when
+    # the user is read; the join follows at the request's end.
+    keys = (session.session_key, marks.cookie_key(request))
+    over = _why_over(join, keys, now)
     return ReadJoin(None if over else join, over)
 
 
-def _why_over(join: Join | None, session_key: str | None, now: datetime) -> Over | None:
+def _why_over(join: Join | None, keys: Iterable[str | None], now: datetime) -> Over | None:
     if join is None or join.redeemed_at is None or join.ended_at is not None:
         return Over.ENDED
-    digest = marks.key_digest(session_key or "")
-    if not secrets.compare_digest(digest, join.session_key_digest or ""):
+    bound_to = join.session_key_digest or ""
+    if not any(secrets.compare_digest(marks.key_digest(key or ""), bound_to) for key in keys):
         return Over.ELSEWHERE
     agent = join.agent
     if agent.status != Agent.Status.ALLOWED or _revoked_since(agent, join.redeemed_at):

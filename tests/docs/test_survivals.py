@@ -126,7 +126,8 @@ SHOWN_BY = {
         "test_an_attempt_keeps_the_effects_that_it_began_with"
     ],
     "`SECRET_KEY`, with the old one in `SECRET_KEY_FALLBACKS`": [
-        "test_a_new_key_performs_nothing_twice"
+        "test_a_new_key_performs_nothing_twice",
+        "test_a_new_key_leaves_a_join_its_login",
     ],
     "`SECRET_KEY`, without": ["test_a_new_key_performs_nothing_twice"],
     "an account is deleted": ["test_a_deleted_account_leaves_its_operations"],
@@ -263,6 +264,16 @@ def test_a_new_key_performs_nothing_twice(
         signed_in.approve(reference(again)[1])
         assert rejoined.post("/buy/", ORDER).status_code == 302
     assert len(effects()) == 1
+
+
+def test_a_new_key_leaves_a_join_its_login(
+    browser: Client, signed_in: SessionOf, settings: Any
+) -> None:
+    joined = signed_in.browser()
+    replace_key(settings, keeps=True)
+    for _ in range(2):  # Django changes the session's key the first time
+        assert joined.get("/plain/").content == b"alice"
+    assert joined.post("/buy/", ORDER).status_code == 403
 
 
 def replace_key(settings: Any, *, keeps: bool) -> None:
