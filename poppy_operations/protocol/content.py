@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -131,11 +132,8 @@ def _check(depth: int) -> None:
         raise _Unreadable
 
 
-def _typed(kind: str, text: Callable[[Any], str]) -> Callable[[Any, int], str]:
-    def encode(value: object, _depth: int) -> str:
-        return _tagged(kind, json.dumps(text(value)))
-
-    return encode
+def _typed(kind: str, text: Callable[[Any], str], value: object, _depth: int) -> str:
+    return _tagged(kind, json.dumps(text(value)))
 
 
 def _enum(value: Enum, depth: int) -> str:
@@ -187,14 +185,14 @@ _BY_KIND: tuple[tuple[type, Callable[[Any, int], str]], ...] = (
     (tuple, _array),
     (set, _set),
     (frozenset, _set),
-    (datetime, _typed("datetime", _moment)),
-    (date, _typed("date", date.isoformat)),
-    (time, _typed("time", time.isoformat)),
-    (timedelta, _typed("timedelta", str)),
-    (UUID, _typed("uuid", str)),
-    (bytes, _typed("bytes", bytes.hex)),
-    (bytearray, _typed("bytes", bytearray.hex)),
-    (memoryview, _typed("bytes", memoryview.hex)),
+    (datetime, partial(_typed, "datetime", _moment)),
+    (date, partial(_typed, "date", date.isoformat)),
+    (time, partial(_typed, "time", time.isoformat)),
+    (timedelta, partial(_typed, "timedelta", str)),
+    (UUID, partial(_typed, "uuid", str)),
+    (bytes, partial(_typed, "bytes", bytes.hex)),
+    (bytearray, partial(_typed, "bytes", bytearray.hex)),
+    (memoryview, partial(_typed, "bytes", memoryview.hex)),
     (Enum, _enum),
 )
 # Almost everything in a request is exactly one of these; no search for them.
