@@ -11,21 +11,23 @@ import argparse
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
+import tomllib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
+
+from tests.mutation.trying import PLAN, SURVIVED, read_outcomes
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 COPY = ROOT / "var" / "mutants"
+SETTINGS = Path(__file__).parent / "mutmut.toml"
 COPIED = ("poppy_operations", "tests", "example_project", "docs")
 FILES = ("Makefile", "README.md", "CHANGELOG.md", "manage.py", "pyproject.toml")
 LEAST_PERCENT = 90
 MODEL_STEPS = "600"
-# mutmut's exit codes: tests failed, or did not end in time.
-NOTICED = frozenset({1, 3, 24, -24, 36, 152, 255})
 
 
 def main() -> int:
@@ -33,9 +35,9 @@ def main() -> int:
     options = _options()
     if not options.again:
         _copy()
-    mutmut = [sys.executable, "-m", "mutmut", "run", f"--max-children={options.children}"]
-    _run([*mutmut, *options.only], options.minutes)
-    return _say(_outcomes())
+        _make()
+    _try(vars(options))
+    return _say(dict(read_outcomes(COPY / "outcomes.jsonl")))
 
 
 def _options() -> argparse.Namespace:
@@ -56,39 +58,38 @@ def _copy() -> None:
     for name in FILES:
         shutil.copy(ROOT / name, COPY / name)
     with (COPY / "pyproject.toml").open("a") as settings:
-        settings.write((Path(__file__).parent / "mutmut.toml").read_text())
+        settings.write(SETTINGS.read_text())
 
 
-def _run(command: Sequence[str], minutes: int) -> None:
-    steps = {"POPPY_MODEL_STEPS": MODEL_STEPS, **os.environ}
-    with subprocess.Popen(command, cwd=COPY, env=steps, start_new_session=True) as running:
-        try:
-            running.wait(minutes * 60)
-        except subprocess.TimeoutExpired:
-            sys.stdout.write(f"\nStopped after {minutes} minutes.\n")
-            # What was found out so far is on disk; the children are to end as well.
-            os.killpg(running.pid, signal.SIGTERM)
+def _make() -> None:
+    """Let mutmut write all mutants and learn which tests reach which function; it tries none."""
+    nothing = "poppy_operations.gate.calls.no_mutant*"
+    _run([sys.executable, "-m", "mutmut", "run", nothing], COPY)
 
 
-def _outcomes() -> dict[str, int | None]:
-    return dict(_read())
+def _try(plan: dict[str, Any]) -> None:
+    settings = tomllib.loads(SETTINGS.read_text())["tool"]["mutmut"]
+    tests = [*settings["pytest_add_cli_args"], *settings["pytest_add_cli_args_test_selection"]]
+    pytest = [sys.executable, "-m", "pytest", "-q", "-p", "tests.mutation.trying", *tests]
+    _run(pytest, COPY / "mutants", **{PLAN: json.dumps(plan)})
 
 
-def _read() -> Iterator[tuple[str, int | None]]:
-    for path in sorted((COPY / "mutants").rglob("*.meta")):
-        yield from json.loads(path.read_text())["exit_code_by_key"].items()
+def _run(command: Sequence[str], folder: Path, **variables: str) -> None:
+    environment = {"POPPY_MODEL_STEPS": MODEL_STEPS, **os.environ, **variables}
+    subprocess.run(command, cwd=folder, env=environment, check=True)
 
 
-def _say(outcomes: dict[str, int | None]) -> int:
-    tried = {name: code for name, code in outcomes.items() if code is not None}
-    missed = [name for name, code in tried.items() if code not in NOTICED]
+def _say(tried: dict[str, int]) -> int:
+    made = (COPY / "mutants" / "poppy_operations").rglob("*.meta")
+    count = sum(len(json.loads(path.read_text())["exit_code_by_key"]) for path in made)
+    missed = [name for name, code in tried.items() if code == SURVIVED]
     noticed = len(tried) - len(missed)
     percent = 100 * noticed / len(tried) if tried else 0.0
-    codes = dict(Counter(tried.values()))
     lines = [
-        f"{len(outcomes)} mutants, {len(tried)} tried, {noticed} noticed: {percent:.1f} %.",
-        f"mutmut's exit codes: {codes}",
-        *(f"Not noticed: {name}" for name in missed),
+        f"{count} mutants, {len(tried)} tried, {noticed} noticed: {percent:.1f} %.",
+        f"How the tries ended (0: not noticed, 1: a test failed, else: a signal, such as of the "
+        f"time): {dict(Counter(tried.values()))}",
+        *(f"Not noticed: {name}" for name in sorted(missed)),
         f"See one with: cd {COPY.relative_to(ROOT)} && mutmut show NAME",
     ]
     sys.stdout.write("\n".join(["", *lines, ""]))
