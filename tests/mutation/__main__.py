@@ -1,8 +1,8 @@
 """``make mutants``: change one thing at a time in the gate and the lifecycle; do tests notice?
 
-Works in a copy of the tree, for at most ``--minutes``. ``--only`` takes patterns of mutants'
-names: ``'*__mutmut_5'`` is the fifth one of every function, a sample. What was not tried yet is
-gone on with by ``--again``. It prints the score, and the mutants that nobody noticed.
+Works in a copy of the tree, for at most ``--minutes``. What was not tried by then is gone on with
+by ``--again``; what was is a fair sample. ``--only`` takes patterns of mutants' names. It prints
+the score, and the mutants that nobody noticed.
 """
 
 from __future__ import annotations
