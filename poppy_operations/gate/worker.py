@@ -5,12 +5,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from functools import partial
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
-from django.utils import timezone
 from django.utils.module_loading import import_string
 
 from poppy_operations.conf import conf
@@ -71,7 +69,7 @@ class _Started(Run):
         """Leave it: a second message of the same attempt may have started it meanwhile."""
 
 
-def perform_attempt(operation_id: str, attempt: str, now: datetime | None = None) -> bool:
+def perform_attempt(operation_id: str, attempt: str) -> bool:
     """Perform a queued attempt in a worker. ``False``: it was started before, or it is over.
 
     A message that is delivered twice, or too late, does nothing. Raises ``Busy`` where the
@@ -93,11 +91,10 @@ def perform_attempt(operation_id: str, attempt: str, now: datetime | None = None
     action = _action_of(operation)
     if action is None:
         return False
-    call = _call(action, now or timezone.now())
-    caller = Caller(operation.interface, operation.owner)
     revision = operation.approval.revision
     current = current_operation(revision, None)
-    call.terms = partial(_still, action, current)
+    call = _call(action, current)
+    caller = Caller(operation.interface, operation.owner)
     started = _Started(call, caller, revision, operation.approval, attempt, current)
     in_database = operation.effects == Operation.Effects.DATABASE
     outcome = run(perform_in_database(started) if in_database else perform_outside(started))
@@ -122,14 +119,13 @@ def _log(operation: Operation, message: str) -> None:
     logger.warning(message, extra=extra)
 
 
-def _call(action: DeclaredAction, now: datetime) -> Call:
+def _call(action: DeclaredAction, current: CurrentOperation) -> Call:
     return Call(
         action=action,
         request=HttpRequest(),
         content=_no_content,
-        terms=_no_content,
+        terms=partial(_still, action, current),
         body=partial(_perform, action),
-        now=now,
     )
 
 
@@ -151,8 +147,9 @@ def _still(action: DeclaredAction, current: CurrentOperation) -> SiteTerms:
 
 def _perform(action: DeclaredAction, current: CurrentOperation) -> HttpResponseBase:
     if action.perform is None:
-        message = f"{action.name} has no perform= any more; its queued attempt does nothing."
-        raise NotPerformed(HttpResponse(message, status=503))
+        extra = {"operation_id": current.operation_id, "action": action.name}
+        logger.warning("The action of a queued attempt has no perform= any more.", extra=extra)
+        raise NotPerformed
     if action.effects == "external":
         _ensure_still(action, current)
     return as_response(action.perform(current))
@@ -162,15 +159,13 @@ def _ensure_still(action: DeclaredAction, current: CurrentOperation) -> None:
     """Look again before anything reaches outside. Raises ``NotPerformed``."""
     try:
         found = _still(action, current)
-        differs = isinstance(found, Terms) and found.text != Terms(current.terms).text
+        holds = isinstance(found, Terms) and found.text == Terms(current.terms).text
     except Exception as error:
         # Not an unknown outcome: nothing has happened yet.
         extra = {"operation_id": current.operation_id, "action": action.name}
         logger.exception("still= failed; nothing was performed.", extra=extra)
-        raise NotPerformed(HttpResponse(status=503)) from error
-    if not isinstance(found, Terms):
-        raise NotPerformed(found)
-    if differs:
+        raise NotPerformed from error
+    if not holds:
         raise NotPerformed
 
 

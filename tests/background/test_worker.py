@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 from datetime import timedelta
 from typing import Any
 
 import pytest
 import time_machine
-from django.http import HttpResponse, JsonResponse
+from django.core.signals import got_request_exception
+from django.db import connection
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template import engines
 from django.template.response import SimpleTemplateResponse
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from poppy_operations import NotPerformed, Terms, maintenance
-from poppy_operations.declarations import registry
+from poppy_operations.declarations import CurrentOperation, registry
 from poppy_operations.gate import worker
 from poppy_operations.gate.worker import as_response, perform_attempt
 from poppy_operations.lifecycle import performing
 from poppy_operations.lifecycle.durable import Busy
-from poppy_operations.models import Operation, Performance
+from poppy_operations.models import Approval, Operation, Performance
 from tests.background.agents import MakeJob
 from tests.crash.site import Moments, in_database_later, outside_later
 from tests.lifecycle.rows import in_the_way
@@ -78,6 +83,15 @@ def hooks(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def state() -> str:
     return str(Operation.objects.get().state)
+
+
+def said(caplog: pytest.LogCaptureFixture, message: str) -> logging.LogRecord:
+    """The one record with this message, which says of which operation and action it is."""
+    (record,) = [one for one in caplog.records if one.getMessage() == message]
+    operation = Operation.objects.get()
+    assert vars(record)["operation_id"] == operation.operation_id
+    assert vars(record)["action"] == operation.action
+    return record
 
 
 @both
@@ -159,6 +173,60 @@ def test_messages_of_nothing_do_nothing(job: MakeJob, broker: Queue) -> None:
     assert mine.times == 0
 
 
+def test_a_message_that_comes_after_a_late_attempt_performed_it_is_nothing_to_tell(
+    job: MakeJob, broker: Queue, hooks: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    mine = job(effects="external")
+    mine.send()
+    operation = Operation.objects.get()
+    late = performing.finish_external(
+        operation,
+        Approval.objects.get(),
+        performing.StoredAnswer(200),
+        attempt="c" * 32,
+        now=timezone.now(),
+    )
+    assert late is performing.Finish.LATE
+    hooks("external", effects="database")
+    assert broker.deliver() == [False]
+
+    assert (mine.times, state()) == (0, "performed")
+    assert caplog.records == []
+
+
+def test_an_outdated_message_does_not_give_the_attempt_of_another_one_back(
+    job: MakeJob, broker: Queue, hooks: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    mine = job()
+    mine.send()
+    hooks("database", effects="external")
+
+    assert not perform_attempt(mine.operation_id, "b" * 32)
+    assert state() == "performing"
+    assert caplog.records == []
+
+
+def test_a_worker_reads_all_that_it_performs_at_once(job: MakeJob, broker: Queue) -> None:
+    mine = job(effects="external")
+    mine.send()
+    with CaptureQueriesContext(connection) as captured:
+        assert broker.deliver() == [True]
+
+    queries = [query["sql"] for query in captured.captured_queries]
+    assert len([sql for sql in queries if sql.startswith("SELECT")]) == 1, queries
+
+
+@both
+def test_of_an_answer_to_a_browser_no_body_is_kept(
+    job: MakeJob, broker: Queue, effects: str
+) -> None:
+    mine = job("website", effects)
+    mine.send()
+    assert broker.deliver() == [True]
+
+    assert Performance.objects.get().body is None
+
+
 @both
 def test_a_start_that_is_interrupted_is_left_to_whoever_started_it(
     job: MakeJob, broker: Queue, monkeypatch: pytest.MonkeyPatch, effects: str
@@ -224,7 +292,11 @@ def test_a_queue_that_is_down_loses_nothing(
     assert answer.status_code == 503
     assert int(answer["Retry-After"]) > 0
     assert state() == "open"
-    assert "The queue did not take an attempt." in caplog.text
+    failed = said(caplog, "The queue did not take an attempt.")
+    assert failed.levelno == logging.ERROR
+    assert failed.exc_info is not None
+    assert isinstance(failed.exc_info[1], ConnectionError)
+    assert "The queue did not take an attempt; nothing was performed." in caplog.text
     broker.is_down = False
     mine.send()
     assert broker.deliver() == [True]
@@ -334,7 +406,22 @@ def test_a_fault_before_anything_reached_outside_is_no_unknown_outcome(
     assert broker.deliver() == [True]
 
     assert (mine.times, state()) == (0, "open")
-    assert "still= failed; nothing was performed." in caplog.text
+    failed = said(caplog, "still= failed; nothing was performed.")
+    assert failed.levelno == logging.ERROR
+    assert "a fault of the site's" in caplog.text
+
+
+@pytest.mark.parametrize("found", [None, {"thing": "it"}, object()])
+@both
+def test_terms_that_are_none_do_not_hold(
+    job: MakeJob, broker: Queue, hooks: Any, effects: str, found: object
+) -> None:
+    mine = job(effects=effects)
+    mine.send()
+    hooks(effects, still=lambda operation: found)
+    assert broker.deliver() == [True]
+
+    assert (mine.times, state()) == (0, "open")
 
 
 @pytest.mark.parametrize("hook", ["still", "perform"])
@@ -357,10 +444,20 @@ def test_a_fault_after_something_reached_outside_is_an_unknown_outcome(
         message = "the gateway hung up"
         raise ConnectionError(message)
 
+    def receive(request: object, **named: Any) -> None:
+        told.append(request)
+
+    told: list[object] = []
     mine = job(effects="external")
     mine.send()
     ordinary.after_effect = hang_up
-    assert broker.deliver() == [True]
+    got_request_exception.connect(receive)
+    try:
+        assert broker.deliver() == [True]
+    finally:
+        got_request_exception.disconnect(receive)
+    # Who watches for faults reads a request, though a worker has none of anybody's.
+    assert [type(request) for request in told] == [HttpRequest]
     assert Operation.objects.get().outcome_unknown_since is not None
     assert not mine.is_done()
     assert maintenance.reconcile().performed == 1
@@ -379,7 +476,8 @@ def test_an_action_that_this_worker_does_not_know_waits_for_another_worker(
     mine.send()
     with away():
         assert broker.deliver() == [False]
-    assert "does not know the action" in caplog.text
+    unknown = said(caplog, "A worker does not know the action of a queued attempt.")
+    assert unknown.levelno == logging.WARNING
     assert state() == "performing"
 
     assert broker.deliver() == [True]
@@ -398,7 +496,7 @@ class away:  # noqa: N801  a context
 
 @both
 def test_an_action_that_is_not_performed_in_the_background_any_more_does_nothing(
-    job: MakeJob, broker: Queue, hooks: Any, effects: str
+    job: MakeJob, broker: Queue, hooks: Any, effects: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     mine = job(effects=effects)
     mine.send()
@@ -406,6 +504,8 @@ def test_an_action_that_is_not_performed_in_the_background_any_more_does_nothing
     assert broker.deliver() == [True]
 
     assert (mine.times, state()) == (0, "open")
+    nothing = said(caplog, "The action of a queued attempt has no perform= any more.")
+    assert nothing.levelno == logging.WARNING
 
 
 @both
@@ -418,7 +518,8 @@ def test_an_attempt_for_other_effects_than_the_action_has_now_is_given_back(
     assert broker.deliver() == [False]
 
     assert (mine.times, state()) == (0, "open")
-    assert "begun for other effects" in caplog.text
+    other = said(caplog, "A queued attempt was begun for other effects than its action has now.")
+    assert other.levelno == logging.WARNING
 
 
 # Results
@@ -452,7 +553,7 @@ def test_a_response_that_is_rendered_late_is_rendered_by_the_worker(
 
 
 def test_a_worker_has_no_request_to_compare() -> None:
-    call = worker._call(in_database_later, None)  # type: ignore[arg-type]  # not looked at
+    call = worker._call(in_database_later, CurrentOperation("crash.database_later", {}))
 
     with pytest.raises(NotImplementedError, match="no request"):
         call.content()
