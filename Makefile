@@ -4,7 +4,7 @@ PORT ?= 8000
 export PORT
 VENV ?= .venv
 PYTEST_ARGS ?=
-# Such as --minutes 10, --again, or --only '*__mutmut_5' for a sample.
+# Such as --minutes 10, --again, or --only "*.lifecycle.*".
 MUTANTS_ARGS ?=
 # The first interpreter that is new enough and can make virtual environments.
 PYTHON ?= $(shell for candidate in python3 python3.14 python3.13 python3.12 python3.11 python; do \

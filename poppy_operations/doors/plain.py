@@ -48,13 +48,17 @@ def _content(request: HttpRequest, action: str, ignore: Sequence[str]) -> Reques
     )
 
 
-def split(args: tuple[Any, ...]) -> tuple[HttpRequest, tuple[Any, ...], tuple[Any, ...]]:
+def split(
+    args: tuple[Any, ...],
+    kinds: type | tuple[type, ...] = HttpRequest,
+    *,
+    message: str = "A gated Django view is called with an HttpRequest; a DRF view takes "
+    "@action.api.",
+) -> tuple[Any, tuple[Any, ...], tuple[Any, ...]]:
     """The request of a view's arguments, what stands before it (``self``) and what after."""
-    if args and isinstance(args[0], HttpRequest):
-        return args[0], (), args[1:]
-    if len(args) > 1 and isinstance(args[1], HttpRequest):
-        return args[1], args[:1], args[2:]
-    message = "A gated Django view is called with an HttpRequest; a DRF view takes @action.api."
+    for position, argument in enumerate(args[:2]):
+        if isinstance(argument, kinds):
+            return argument, args[:position], args[position + 1 :]
     raise TypeError(message)
 
 

@@ -43,12 +43,6 @@ def string_member(members: Mapping[str, object], key: str) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def integer_member(members: Mapping[str, object], key: str) -> int | None:
-    """Return a member that is an Integer; ``None`` if it is absent or of another type."""
-    value = members.get(key)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
 def declares_operations(value: str | None) -> bool:
     """Whether a ``Poppy-Extensions`` field declares version 3 of this extension (2).
 

@@ -29,6 +29,7 @@ from poppy_operations.doors.plain import (
     plain_call,
     running_view,
     site_call,
+    split,
 )
 from poppy_operations.gate.calls import Call
 from poppy_operations.gate.content import RequestContent, by_bytes
@@ -53,7 +54,9 @@ def api_door(
     gated_methods = methods_of(methods)
 
     def call_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:
-        request, before, rest = _split(args)
+        request, before, rest = split(
+            args, (Request, HttpRequest), message="A gated API view is called with a request."
+        )
         if request.method not in gated_methods or is_within(action, _django(request)):
             return None
         before = _holder(view, request, before)
@@ -80,15 +83,6 @@ def _refuse_wrong_order(action: DeclaredAction, view: Any) -> None:
     if hasattr(view, SESSION_CHECK):
         message = f"@api of {action.name} goes below @personal_agents: the scope is asked first."
         raise TypeError(message)
-
-
-def _split(args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...], tuple[Any, ...]]:
-    """Find the request of a view's arguments, what stands before it (``self``) and after."""
-    for position, argument in enumerate(args[:2]):
-        if isinstance(argument, Request | HttpRequest):
-            return argument, args[:position], args[position + 1 :]
-    message = "A gated API view is called with a request."
-    raise TypeError(message)
 
 
 def _django(request: Request | HttpRequest) -> HttpRequest:

@@ -12,7 +12,6 @@ from poppy_operations.protocol.approval import approval_from_header
 from poppy_operations.protocol.structured import (
     InnerList,
     declares_operations,
-    integer_member,
     parse_dictionary,
     poppy_approval,
     poppy_operation,
@@ -49,13 +48,6 @@ def test_a_string_member_is_a_string_and_nothing_else() -> None:
     assert members is not None
     found = {key: string_member(members, key) for key in (*members, "absent")}
     assert found == {**dict.fromkeys("bcdefgh"), "a": "x", "absent": None}
-
-
-def test_an_integer_member_is_an_integer_and_nothing_else() -> None:
-    members = parse_dictionary('a=1, b=1.0, c="1", d, e=@1, f=-999999999999999, g=?0')
-    assert members is not None
-    found = {key: integer_member(members, key) for key in (*members, "absent")}
-    assert found == {**dict.fromkeys("bcdeg"), "a": 1, "f": -999999999999999, "absent": None}
 
 
 @pytest.mark.parametrize("value", UNPARSABLE)
