@@ -83,7 +83,9 @@ def decline(
         else:
             held = moved.update(attempt=operation.attempt)
         if held:
-            row.save(using=using(), force_insert=True)
+            # An earlier try has given it an ID, which on SQLite may be another row's by now.
+            row.pk = None
+            row.save(using=using())
         return bool(held)
 
     try:

@@ -41,7 +41,7 @@ class Finish(Enum):
     LOST = "lost"
 
 
-_ENDS: dict[str, Finish] = {
+_ENDS: dict[str | None, Finish] = {
     Performance.How.FINISHED: Finish.FINISHED,
     Performance.How.LATE: Finish.LATE,
 }
@@ -161,7 +161,7 @@ def _ended_before(operation: Operation, attempt: str) -> Finish:
     """How it ended: perhaps by the first try of this very write, whose commit went unheard."""
     performed = Performance.objects.using(using()).filter(operation=operation, attempt=attempt)
     how = performed.values_list("how", flat=True).first()
-    return _ENDS.get(how or "", Finish.LOST)
+    return _ENDS.get(how, Finish.LOST)
 
 
 def performed_changes(operation: Operation) -> dict[str, object]:

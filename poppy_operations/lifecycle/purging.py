@@ -16,6 +16,7 @@ MARGIN = timedelta(days=1)
 
 def forgettable(now: datetime) -> QuerySet[Operation]:
     """Operations that are not being performed and whose revisions all expired a day ago."""
+    # Of what is younger no revision need be looked for: none expires before it was returned.
     remembered = Revision.objects.filter(operation=OuterRef("pk"), expires_at__gte=now - MARGIN)
     return (
         Operation.objects.using(using())

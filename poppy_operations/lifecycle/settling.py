@@ -79,7 +79,9 @@ def settle(
         else:
             settled = _performed(settlement, approval_id, answer, how)
         if settled:
-            settlement.save(using=using(), force_insert=True)
+            # An earlier try has given it an ID, which on SQLite may be another row's by now.
+            settlement.pk = None
+            settlement.save(using=using())
         return settled
 
     settled = durably(write)

@@ -13,6 +13,7 @@ from django.dispatch import Signal
 
 from poppy_operations.lifecycle.approving import stated
 from poppy_operations.lifecycle.asking import Asked, return_operation
+from poppy_operations.lifecycle.durable import using
 from poppy_operations.lifecycle.performing import StoredAnswer, begin
 from poppy_operations.models import Approval, Operation, Revision
 from poppy_operations.protocol.approval import ApprovalStatement
@@ -63,7 +64,7 @@ def approval_of(revision: Revision, approver: str = "user") -> Approval:
 
 def read(row: Any) -> Any:
     """A row as it is stored now."""
-    return type(row).objects.get(pk=row.pk)
+    return type(row).objects.using(using()).get(pk=row.pk)
 
 
 def facts(operation: Operation) -> dict[str, Any]:
@@ -106,6 +107,23 @@ def in_the_way(word: str, times: int, error: Exception | None = None) -> Iterato
     hindrance = InTheWay(word, times) if error is None else InTheWay(word, times, error)
     with connection.execute_wrapper(hindrance):
         yield hindrance
+
+
+@contextmanager
+def just_before(word: str, number: int, work: Callable[[], Any]) -> Iterator[None]:
+    """Do something right before the so many-th statement that begins with a word, as others may."""
+    found = 0
+
+    def wait(execute: Callable[..., Any], sql: str, *args: Any) -> Any:
+        nonlocal found
+        found += sql.startswith(word)
+        if found == number and sql.startswith(word):
+            found += 1  # what is done now is not counted
+            work()
+        return execute(sql, *args)
+
+    with connection.execute_wrapper(wait):
+        yield
 
 
 @dataclass

@@ -7,18 +7,22 @@ from typing import Any
 import pytest
 
 from poppy_operations.declarations import Decline as Decision
-from poppy_operations.lifecycle import approving, performing
+from poppy_operations.lifecycle import approving, asking, performing
 from poppy_operations.lifecycle.durable import Busy
-from poppy_operations.models import Approval, Decline, Revision
+from poppy_operations.models import Approval, Decline, Operation, Revision
+from poppy_operations.protocol.approval import ApprovalStatement
 from poppy_operations.signals import approval_declined, approval_recorded
 from tests.lifecycle.rows import (
     ANSWER,
     MINE,
     NOW,
+    OTHER,
+    SECOND,
     approval_of,
     begun,
     facts,
     in_the_way,
+    just_before,
     read,
     returned,
     statement_of,
@@ -61,6 +65,15 @@ def test_record_keeps_no_more_than_the_site_wants(settings: Any) -> None:
     approval = record(returned(interface="website"))
     assert (approval.approver, approval.approved_at) == ("user", None)
     assert (approval.input_type, approval.reference) == ("", "")
+
+
+def test_record_makes_up_nothing_that_was_not_stated() -> None:
+    revision = returned(interface="website")
+    operation_id = revision.operation.operation_id
+    statement = ApprovalStatement(operation_id, revision.revision, "agent")
+    assert approving.record(statement, revision, sid="ses_1", now=NOW)
+    approval = Approval.objects.get()
+    assert (approval.approved_at, approval.input_type, approval.reference) == (None, "", "")
 
 
 def test_record_says_whether_the_record_is_its_own() -> None:
@@ -164,6 +177,28 @@ def test_decline_is_kept_once_for_each_approver() -> None:
     assert Decline.objects.count() == 2
 
 
+def test_decline_leaves_other_operations_alone() -> None:
+    revision, neighbour = returned(), returned(slot="neighbour")
+    Operation.objects.update(attempt=OTHER)
+    before = facts(neighbour.operation)
+    assert decline(Revision.objects.get(pk=revision.pk))
+    assert facts(neighbour.operation) == before
+
+
+def test_decline_whose_commit_failed_leaves_another_row_its_id() -> None:
+    revision, neighbour = read(returned()), read(returned(slot="neighbour"))
+
+    def another() -> None:
+        assert decline(neighbour)
+
+    with in_the_way("RELEASE", 1), just_before("SAVEPOINT", 2, another):
+        assert decline(revision)
+    assert {row.operation_id for row in Decline.objects.all()} == {
+        revision.operation_id,
+        neighbour.operation_id,
+    }
+
+
 def test_decline_is_tried_once_more_and_then_busy() -> None:
     revision = returned()
     with in_the_way("INSERT", 99), pytest.raises(Busy):
@@ -212,6 +247,23 @@ def test_void_of_an_approval_that_was_used_up_is_too_late() -> None:
     performing.finish(revision.operation, approval, ANSWER, attempt=MINE, now=NOW)
     assert not void(approval)
     assert read(approval).voided_at is None
+
+
+def test_void_leaves_other_operations_alone() -> None:
+    revision, neighbour = (returned(interface="website", slot=slot) for slot in ("one", "two"))
+    approval, theirs = record(revision), record(neighbour)
+    before = facts(neighbour.operation)
+    assert void(approval)
+    assert facts(neighbour.operation) == before
+    assert read(theirs).voided_at is None
+    assert read(neighbour).retired_at is None
+
+
+def test_void_of_what_had_given_way_keeps_when_it_did() -> None:
+    revision = returned(interface="website")
+    assert asking.retire(revision, NOW - SECOND)
+    assert void(record(revision))
+    assert read(revision).retired_at == NOW - SECOND
 
 
 def test_void_twice_is_void_once() -> None:

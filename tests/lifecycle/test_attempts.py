@@ -307,6 +307,16 @@ def test_finish_external_of_a_performed_operation_is_lost_and_keeps_the_first_an
     assert Performance.objects.get().attempt == OTHER
 
 
+def test_finish_external_is_not_told_how_another_operation_ended(revision: Revision) -> None:
+    approval = begun(revision, effects="external")
+    performing.release(revision.operation, MINE)
+    second = begun(revision, effects="external", attempt=OTHER)
+    assert finish_external(revision, second, attempt=OTHER) is Finish.FINISHED
+    neighbour = returned(slot="neighbour")
+    assert finish(neighbour, begun(neighbour))
+    assert finish_external(revision, approval) is Finish.LOST
+
+
 def test_finish_external_in_review_keeps_the_slot(revision: Revision) -> None:
     approval = begun(revision, effects="external")
     revision.operation.interface = Operation.Interface.REVIEW

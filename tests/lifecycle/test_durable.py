@@ -79,6 +79,15 @@ def test_inside_another_transaction_nothing_is_written_and_the_error_says_what_t
     assert not written()
 
 
+def test_the_error_of_an_outer_transaction_names_the_way_out() -> None:
+    assert str(OuterTransaction()) == (
+        "A gated view runs inside transaction.atomic(), which could undo the record that it was "
+        "performed. Put the gate outside the transaction. Under ATOMIC_REQUESTS, add "
+        "poppy_operations.middleware.PersonalAgentMiddleware to MIDDLEWARE, and decorate the "
+        "class with @action.gated where a view calls action.run()."
+    )
+
+
 @pytest.mark.database
 @pytest.mark.django_db(transaction=True)
 def test_autocommit_off_is_busy_since_nobody_would_commit() -> None:

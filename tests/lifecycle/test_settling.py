@@ -10,7 +10,7 @@ import pytest
 from poppy_operations.lifecycle import performing, settling
 from poppy_operations.lifecycle.durable import Busy
 from poppy_operations.lifecycle.performing import StoredAnswer
-from poppy_operations.models import Operation, Performance, Revision, Settlement
+from poppy_operations.models import Approval, Operation, Performance, Revision, Settlement
 from poppy_operations.signals import operation_settled
 from tests.lifecycle.rows import (
     ANSWER,
@@ -22,6 +22,7 @@ from tests.lifecycle.rows import (
     begun,
     facts,
     in_the_way,
+    just_before,
     read,
     returned,
     told_by,
@@ -159,6 +160,33 @@ def test_what_can_be_settled_is_what_settle_settles(revision: Revision) -> None:
     assert not settling.can_settle(read(revision.operation), LEASE_OVER)
 
 
+def test_a_lease_is_not_over_at_its_last_moment(revision: Revision) -> None:
+    begun(revision, effects="external")
+    operation = read(revision.operation)
+    last_moment = NOW + timedelta(seconds=60)
+    assert not settling.can_settle(operation, last_moment)
+    assert not settle(operation, None, last_moment)
+    just_after = last_moment + timedelta(microseconds=1)
+    assert settling.can_settle(operation, just_after)
+    assert settle(operation, None, just_after)
+
+
+def test_settle_whose_commit_failed_leaves_another_row_its_id(revision: Revision) -> None:
+    neighbour = returned(slot="neighbour")
+    for each in (revision, neighbour):
+        begun(each, effects="external")
+
+    def another() -> None:
+        assert settle(read(neighbour.operation), None)
+
+    with in_the_way("RELEASE", 1), just_before("SAVEPOINT", 2, another):
+        assert settle(read(revision.operation), None)
+    assert {row.operation_id for row in Settlement.objects.all()} == {
+        revision.operation_id,
+        neighbour.operation_id,
+    }
+
+
 @pytest.mark.parametrize(("how", "barred"), [("reconciled", 1), ("settled", 0)])
 def test_only_reconcile_has_barred_the_key_of_what_was_not_performed(
     revision: Revision, how: str, barred: int
@@ -173,20 +201,27 @@ def test_a_key_that_was_barred_while_a_person_settled_first_is_remembered(
     revision: Revision,
 ) -> None:
     begun(revision, effects="external")
+    neighbour = returned(slot="neighbour")
     examined = read(revision.operation)
     by_person = {"how": "settled", "by": "bob", "because": "", "now": LEASE_OVER}
     assert settling.settle(read(revision.operation), None, **by_person)
     assert not settle(examined, None)
     assert not settle(examined, None)
     assert read(examined).barred_keys == 1
+    assert read(neighbour.operation).barred_keys == 0
     assert Settlement.objects.count() == 1
+
+
+def recorded(revision: Revision) -> Approval:
+    approval = approval_of(revision)
+    approval.recorded_for = revision
+    approval.save()
+    return approval
 
 
 def test_settle_as_not_performed_voids_what_it_is_told_to_in_the_same_commit() -> None:
     revision = returned(interface="website")
-    approval = approval_of(revision)
-    approval.recorded_for = revision
-    approval.save()
+    approval = recorded(revision)
     begun(revision, effects="external", approval=approval)
     operation = read(revision.operation)
     settled = settling.settle(
@@ -201,3 +236,21 @@ def test_settle_as_not_performed_voids_what_it_is_told_to_in_the_same_commit() -
     assert settled
     assert read(approval).voided_by == "bob"
     assert read(revision).retired_at is not None
+
+
+def test_settle_voids_no_approval_of_another_operation(revision: Revision) -> None:
+    neighbour = returned(interface="website", slot="neighbour")
+    theirs = recorded(neighbour)
+    begun(revision, effects="external")
+    settled = settling.settle(
+        read(revision.operation),
+        None,
+        how="settled",
+        by="bob",
+        because="asked",
+        now=LEASE_OVER,
+        void=[theirs.pk],
+    )
+    assert settled
+    assert read(theirs).voided_at is None
+    assert read(neighbour).retired_at is None
