@@ -145,9 +145,9 @@ def performed_or_performing(visit: Visit) -> Answer | None:
     return found
 
 
-def _picture(call: Call, owner: Owner) -> Sequence[Revision]:
+def _picture(call: Call, owner: Owner, slot: str | None = None) -> Sequence[Revision]:
     """The owner's live revisions, once every attempt that lapsed has been freed."""
-    rows = live_revisions(owner, call.now)
+    rows = live_revisions(owner, call.now, slot)
     lapsed = {
         row.operation_id: row.operation
         for row in rows
@@ -155,7 +155,7 @@ def _picture(call: Call, owner: Owner) -> Sequence[Revision]:
     }
     for operation in lapsed.values():
         performing.free(operation, call.now)
-    return live_revisions(owner, call.now) if lapsed else rows
+    return live_revisions(owner, call.now, slot) if lapsed else rows
 
 
 def _is_gated(visit: Visit, wanted: Wanted) -> bool:
@@ -167,7 +167,7 @@ def _is_gated(visit: Visit, wanted: Wanted) -> bool:
         return False
     asked = Ask(visit.call, caller, caller.owner, wanted)
     slot = asked.slot
-    rows = live_revisions(caller.owner, visit.call.now, slot)
+    rows = _picture(visit.call, caller.owner, slot)
     return any(
         (has_record(row) and asked.is_same(row) and not is_expired(row, visit.call.now))
         or (row.operation.slot == slot and row.operation.state == Operation.State.PERFORMING)

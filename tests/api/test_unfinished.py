@@ -16,6 +16,7 @@ from poppy_operations import Company
 from poppy_operations.models import Operation
 from tests.agents import approval_of
 from tests.api.agents import ORDER, ApiClient
+from tests.api.orders import ApiBehaviour
 from tests.shop.operations import Behaviour
 
 pytestmark = pytest.mark.usefixtures("transactions")
@@ -83,6 +84,31 @@ def test_unfinished_work_is_answered_as_the_site_does(
         assert waiting.json() == {"job": f"/api/jobs/{operation['operation_id']}"}
         assert "no-store" in waiting["Cache-Control"]
     assert effects() == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "lease_s", "status"),
+    [("database", -1, 201), ("database", 60, 503), ("external", -1, 503)],
+    ids=["lapsed", "under way", "unknown"],
+)
+def test_a_lapsed_attempt_does_not_hold_up_a_request_that_needs_no_approval_by_now(
+    kind: str,
+    lease_s: int,
+    status: int,
+    agents_api: ApiClient,
+    shop: ApiBehaviour,
+    effects: Effects,
+) -> None:
+    agents_api.ask()
+    begun_elsewhere()
+    lease_until = timezone.now() + timedelta(seconds=lease_s)
+    Operation.objects.update(effects=kind, lease_until=lease_until)
+    shop.needed = False
+
+    assert agents_api.send().status_code == status
+    passes = status == 201
+    assert effects() == ["api.order 1 jacket"] * passes
+    assert Operation.objects.get().state == ("open" if passes else "performing")
 
 
 @pytest.mark.requirement("OPS-7-10")
