@@ -18,6 +18,7 @@ from django.utils import timezone
 from django.views.decorators.debug import sensitive_post_parameters
 
 from poppy_operations.gate.answers import ApprovalRequired
+from poppy_operations.lifecycle.asking import retire
 from poppy_operations.models import Operation, Revision
 from poppy_operations.protocol.operation import ReturnedOperation
 from poppy_operations.responses import respond
@@ -363,6 +364,20 @@ def test_all_else_is_unknown_and_looks_the_same(
     assert unknown[1]["Cache-Control"] == "no-store, private"
     assert [(one[0], one[2]) for one in others] == [(200, unknown[2])] * len(others)
     assert all(one[1] == unknown[1] for one in others)
+
+
+@pytest.mark.django_db
+def test_a_page_whose_terms_gave_way_to_others_is_unknown_and_the_other_page_waits_on(
+    signed_out: SessionOf, jacket: Item
+) -> None:
+    browser = signed_out.browser()
+    pages = [
+        watch_of(reference(browser.post("/buy/", {**ORDER, "quantity": quantity}))[1])
+        for quantity in "12"
+    ]
+    assert retire(Revision.objects.get(watch=pages[0]), timezone.now())
+
+    assert [status(browser, watch) for watch in pages] == ["unknown", "waiting"]
 
 
 @pytest.mark.django_db

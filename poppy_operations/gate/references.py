@@ -189,13 +189,14 @@ def watched(request: HttpRequest, watch: str, now: datetime) -> str:
     Changes nothing but a lapsed lease.
     """
     session = browser_of(request).session
-    revision = None if session is None else revision_of_watch(watch)
-    if session is None or revision is None or revision.operation.owner != session.owner:
+    if session is None:
+        return "unknown"
+    revision = revision_of_watch(watch)
+    if revision is None or revision.operation.owner != session.owner:
         return "unknown"
     operation = revision.operation
-    if performing.is_lapsed(operation, now) and _freed(operation, now):
-        operation.state = Operation.State.OPEN
-    if operation.state in {Operation.State.PERFORMING, Operation.State.PERFORMED}:
+    freed = performing.is_lapsed(operation, now) and _freed(operation, now)
+    if not freed and operation.state in {Operation.State.PERFORMING, Operation.State.PERFORMED}:
         return str(operation.state)
     if is_expired(revision, now):
         return "unknown"

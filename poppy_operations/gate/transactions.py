@@ -36,6 +36,6 @@ def _enter_all(stack: ExitStack, aliases: Sequence[str]) -> None:
 
 def mark_for_rollback() -> None:
     """Let the transactions that Django opens around views roll back, without an exception."""
-    for connection in connections.all(initialized_only=True):
+    for connection in connections.all():
         if connection.settings_dict["ATOMIC_REQUESTS"] and connection.in_atomic_block:
             connection.set_rollback(True)

@@ -20,6 +20,14 @@ class Talkative(Company):
         return {"detail": "Approval is needed.", "code": "E403"}
 
 
+class ByOperation(Company):
+    """Tells where to sign in for an operation."""
+
+    def challenge(self, request: HttpRequest, operation_id: str | None = None) -> str:
+        """Point to a page of the host that was asked."""
+        return f'Bearer resource_metadata="https://{request.get_host()}/{operation_id}"'
+
+
 class Strict(Company):
     """Declines what agents approve, whatever it is."""
 

@@ -77,6 +77,20 @@ def test_a_signed_out_session_is_challenged_for_an_account(
     )
 
 
+@pytest.mark.parametrize("path", SCOPED)
+def test_a_site_may_challenge_by_the_request(
+    path: str, signed_out_api: ApiClient, settings: Any
+) -> None:
+    settings.POPPY_OPERATIONS = {
+        **settings.POPPY_OPERATIONS,
+        "COMPANY": "tests.api.company.ByOperation",
+    }
+
+    assert get(signed_out_api, path)["WWW-Authenticate"] == (
+        'Bearer resource_metadata="https://shop.example/None"'  # no operation is at stake
+    )
+
+
 def test_permissions_of_rest_framework_challenge_a_signed_out_session_too(
     signed_out_api: ApiClient, writer: ApiClient
 ) -> None:

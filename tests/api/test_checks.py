@@ -16,7 +16,7 @@ from poppy_operations.maintenance import purge
 from poppy_operations.models import Operation, Revision
 from poppy_operations.sessions.agents import revoke_agent
 from poppy_operations.testing.agents import PersonalAgent, TokenIssuer
-from tests.agents import SessionOf, approval_of
+from tests.agents import SessionOf, approval_of, reference
 from tests.api.agents import MADE_UP, ORDER, ApiClient, operation_in
 from tests.api.orders import ApiBehaviour
 from tests.shop.models import Item
@@ -149,6 +149,27 @@ def test_amb_01_the_same_user_signed_out_is_challenged_for_the_account(
     assert len(effects()) == performed
     assert agents_api.approve(operation).status_code == 201
     assert len(effects()) == 1
+
+
+@pytest.mark.ambiguity("AMB-01")
+def test_amb_01_a_site_may_challenge_for_one_operation(
+    agents_api: ApiClient, signed_out_api: ApiClient, settings: Any
+) -> None:
+    settings.POPPY_OPERATIONS = {
+        **settings.POPPY_OPERATIONS,
+        "COMPANY": "tests.api.company.ByOperation",
+    }
+    operation = agents_api.ask()
+    _, ref = reference(agents_api.session.browser().post("/buy/", ORDER))
+    of_the_website = agents_api.session.look_up(ref)
+    at_the_api = signed_out_api.approve(operation)
+    at_the_endpoint = signed_out_api.session.endpoint(ref)
+
+    for answer, asked in ((at_the_api, operation), (at_the_endpoint, of_the_website)):
+        assert answer.status_code == 401
+        assert answer["WWW-Authenticate"] == (
+            f'Bearer resource_metadata="https://shop.example/{asked["operation_id"]}"'
+        )
 
 
 @pytest.mark.requirement("OPS-3-33", "OPS-3-34", "OPS-8.1-01")

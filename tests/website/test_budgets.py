@@ -10,6 +10,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from poppy_operations.models import Revision
 from tests.agents import SessionOf, approval_of, reference
 from tests.shop.models import Item
 from tests.shop.operations import Behaviour
@@ -86,6 +87,38 @@ def test_asking_for_another_revision_of_an_operation_stays_within_the_budget(
     with our_queries() as asking:
         browser.post("/buy/", ORDER)
     assert len(asking()) <= 4, asking()
+
+
+def test_approving_another_revision_than_the_references_costs_one_query_more(
+    signed_out: SessionOf,
+) -> None:
+    browser = signed_out.browser()
+    _, ref = reference(browser.post("/buy/", ORDER))
+    approval = approval_of(signed_out.look_up(ref))
+    Item.objects.update(price="75.00")
+    _, later = reference(browser.post("/buy/", ORDER))
+    for _ in range(2):
+        with our_queries() as approving:
+            assert signed_out.endpoint(later, approval).status_code == 204
+        assert len(approving()) <= 4, approving()
+
+
+def test_a_waiting_page_asks_for_the_join_and_for_its_operation_alone(
+    signed_out: SessionOf, client: Any
+) -> None:
+    browser = signed_out.browser()
+    _, ref = reference(browser.post("/buy/", ORDER))
+    watch = f"/poppy/waiting/{Revision.objects.get(ref=ref).watch}"
+    with our_queries() as waiting:
+        assert browser.get(watch).json()["status"] == "waiting"
+    signed_out.approve(ref)
+    with our_queries() as approved:
+        assert browser.get(watch).json()["status"] == "approved"
+    with our_queries() as strangers:
+        assert client.get(watch).json()["status"] == "unknown"
+    assert len(waiting()) <= 2, waiting()
+    assert len(approved()) <= 2, approved()
+    assert strangers() == []
 
 
 def test_a_signed_in_session_costs_no_more(signed_in: SessionOf) -> None:

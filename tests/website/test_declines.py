@@ -217,6 +217,26 @@ def test_amb_23_a_decline_is_remembered_until_the_revision_expires(
     assert error(signed_out.endpoint(ref, approval)) == (400, "invalid_request")
 
 
+@pytest.mark.requirement("OPS-6-90")
+@pytest.mark.ambiguity("AMB-23")
+def test_amb_23_a_decline_is_remembered_at_every_reference_of_its_operation(
+    signed_out: SessionOf, jacket: Item, company: Policy, effects: Effects
+) -> None:
+    browser = signed_out.browser()
+    ref = ask(browser)
+    approval = approval_of(signed_out.look_up(ref), "agent")
+    price("75.00")
+    later = ask(browser)
+    company.decline = never
+    first = answer(signed_out.endpoint(ref, approval))
+    company.decline = lambda operation, approval: None
+    assert answer(signed_out.endpoint(later, approval)) == first
+    assert len(company.asked) == 1
+    assert is_nothing_done(effects())
+    # The User's own approval of the same revision is another one.
+    assert signed_out.endpoint(later, {**approval, "approver": "user"}).status_code == 204
+
+
 @pytest.mark.requirement("OPS-6-90", "OPS-7-14")
 @pytest.mark.ambiguity("AMB-23")
 def test_amb_23_a_user_approval_after_a_declined_agent_approval_is_judged_afresh(
@@ -310,8 +330,10 @@ def test_an_approval_that_is_declined_while_it_is_recorded_is_not_performed(
     assert ask(browser) != ref
     assert effects() == []
     assert answer(signed_out.endpoint(ref, approval)) == answer(declined)
-    by_agent = signed_out.endpoint(ref, {**approval, "approver": "agent"})
-    assert error(by_agent) == (400, "invalid_request")
+    price("75.00")
+    for other in (ref, ask(browser)):
+        by_agent = signed_out.endpoint(other, {**approval, "approver": "agent"})
+        assert error(by_agent) == (400, "invalid_request")
 
 
 def test_an_approval_that_is_performed_while_it_is_declined_counts_as_taken(

@@ -355,6 +355,25 @@ def test_amb_34_amb_09_any_unexpired_revision_of_the_operation_can_be_approved(
     assert effects() == ["shop.buy 1 jacket"]
 
 
+@pytest.mark.ambiguity("AMB-34")
+def test_amb_34_of_several_revisions_the_named_one_is_recorded_at_any_reference(
+    signed_out: SessionOf, jacket: Item
+) -> None:
+    browser = signed_out.browser()
+    first = ask(browser)
+    price("75.00")
+    second = ask(browser)
+    price("80.00")
+    third = ask(browser)
+    named = approval_of(signed_out.look_up(second))
+    for ref in (first, third, second):
+        assert signed_out.endpoint(ref, named).status_code == 204
+    assert Approval.objects.get().revision.revision == named["revision"]
+    assert signed_out.status(second) == "approved"
+    for ref in (first, third):
+        signed_out.look_up(ref)  # not approved
+
+
 def test_a_revision_that_gave_way_is_unknown(signed_out: SessionOf, jacket: Item) -> None:
     ref = ask(signed_out.browser())
     approval = approval_of(signed_out.look_up(ref))
