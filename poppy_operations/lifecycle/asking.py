@@ -76,11 +76,7 @@ def return_revision(asked: Asked, operation: Operation, now: datetime) -> Revisi
     def write() -> Revision | None:
         counted = (
             Operation.objects.using(using())
-            .filter(
-                pk=operation.pk,
-                slot=operation.slot,
-                revision_count=operation.revision_count,
-            )
+            .filter(pk=operation.pk, revision_count=operation.revision_count)
             .exclude(state=Operation.State.PERFORMED)
             .update(revision_count=number)
         )

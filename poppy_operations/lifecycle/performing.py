@@ -87,11 +87,10 @@ def begin(
                 lease_s=length,
                 lease_until=now + lease,
                 started_at=None if queued else now,
-                outcome_unknown_since=None,
             )
         )
         if claimed and approval._state.adding:  # noqa: SLF001  Django's documented flag
-            approval.save(using=using(), force_insert=True)
+            approval.save(using=using())
         return bool(claimed)
 
     return committed(write)

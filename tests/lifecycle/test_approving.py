@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.db import OperationalError, connection
 
 from poppy_operations.declarations import Decline as Decision
 from poppy_operations.lifecycle import approving, asking, performing
@@ -112,6 +113,26 @@ def test_record_is_tried_once_more_and_then_busy() -> None:
         record(revision)
 
 
+@pytest.mark.django_db(transaction=True)
+def test_record_whose_commit_went_unheard_stays_void_where_somebody_voided_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    revision = returned(interface="website")
+    commit = connection.commit
+
+    def unheard() -> None:
+        monkeypatch.undo()
+        commit()
+        Approval.objects.update(voided_at=NOW, voided_by="staff")
+        commit()
+        message = "server closed the connection unexpectedly"
+        raise OperationalError(message)
+
+    monkeypatch.setattr(connection, "commit", unheard)
+    assert not approving.record(statement_of(revision), revision, sid="ses_1", now=NOW)
+    assert Approval.objects.get().voided_by == "staff"
+
+
 # Decline
 
 
@@ -131,6 +152,7 @@ def test_decline_shuts_out_what_was_checked_before_and_is_kept() -> None:
     assert after["state"] == "open"
     assert after["attempt"] != seen.attempt
     assert told.calls[0]["decline"] == row
+    assert told.calls[0]["revision"] == revision
     assert told.in_transaction == [False]
     assert not performing.begin(
         seen, approval_of(revision), attempt=MINE, effects="database", lease_s=60, now=NOW
@@ -145,6 +167,16 @@ def test_decline_of_an_operation_that_moved_on_is_nothing() -> None:
     assert told.calls == []
     assert not Decline.objects.exists()
     assert facts(revision.operation)["attempt"] == MINE
+
+
+def test_decline_of_what_was_begun_and_opened_again_meanwhile_is_nothing() -> None:
+    revision = returned()
+    begun(read(revision))
+    performing.release(revision.operation, MINE)
+    before = facts(revision.operation)
+    assert not decline(revision)
+    assert not Decline.objects.exists()
+    assert facts(revision.operation) == before
 
 
 def test_decline_of_a_performed_operation_is_nothing() -> None:

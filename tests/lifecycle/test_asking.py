@@ -44,6 +44,8 @@ def test_return_operation_stores_what_was_asked() -> None:
     assert (operation.state, operation.revision_count, operation.conversation) == ("open", 1, "")
     assert operation.created_at == NOW.replace(microsecond=0)
     assert re.fullmatch(r"[0-9a-f]{32}", operation.attempt)
+    assert (operation.action, operation.interface) == (ASKED.action, ASKED.interface)
+    assert operation.slot == ASKED.slot
 
     stored = read(revision)
     assert stored.terms == ASKED.terms
@@ -51,7 +53,31 @@ def test_return_operation_stores_what_was_asked() -> None:
     assert stored.revision.startswith(f"{int(stored.expires_at.timestamp())}-")
     assert (stored.number, stored.lifetime_s, stored.summary) == (1, 900, "Buy it.")
     assert stored.content_fields == '{"sku": "0123"}'
+    digests = ("terms_digest", "target_digest", "raw_digest", "content_digest")
+    assert [getattr(stored, name) for name in digests] == [getattr(ASKED, name) for name in digests]
+    assert stored.returned_at == NOW.replace(microsecond=0)
     assert stored.retired_at is None
+
+
+def test_a_revision_stands_for_its_owner_operation_terms_content_and_end(monkeypatch: Any) -> None:
+    made: list[dict[str, Any]] = []
+
+    def new_revision(**parts: Any) -> str:
+        made.append(parts)
+        return "1-made"
+
+    monkeypatch.setattr(asking, "new_revision", new_revision)
+    revision = read(returned())
+    assert revision.revision == "1-made"
+    assert made == [
+        {
+            "owner": OWNER.digest,
+            "operation_id": revision.operation.operation_id,
+            "terms_digest": ASKED.terms_digest,
+            "content_digest": ASKED.content_digest,
+            "expires_at": int(revision.expires_at.timestamp()),
+        }
+    ]
 
 
 @pytest.mark.parametrize(
@@ -156,6 +182,23 @@ def test_return_revision_is_tried_once_more_and_then_busy() -> None:
     with in_the_way("INSERT", 99), pytest.raises(Busy):
         asking.return_revision(ASKED, read(first.operation), NOW)
     assert facts(first.operation)["revision_count"] == Revision.objects.count() == 2
+
+
+def test_return_revision_leaves_other_operations_alone() -> None:
+    first, neighbour = returned(), returned(slot="neighbour")
+    before = facts(neighbour.operation)
+    assert asking.return_revision(ASKED, read(first.operation), NOW) is not None
+    assert facts(neighbour.operation) == before
+
+
+def test_only_what_was_looked_up_or_gave_way_is_marked() -> None:
+    seen, gone, other = (returned(interface="website", slot=slot) for slot in ("1", "2", "3"))
+    asking.mark_looked_up(seen, NOW)
+    assert asking.retire(gone, NOW)
+    untouched = read(other)
+    assert (untouched.looked_up_at, untouched.retired_at) == (None, None)
+    assert read(seen).retired_at is None
+    assert read(gone).looked_up_at is None
 
 
 def test_mark_looked_up_keeps_the_first_time() -> None:

@@ -344,6 +344,14 @@ def test_a_performance_is_told_with_the_row_as_it_was_committed(revision: Revisi
     assert operation.performance.status == 200
 
 
+def test_a_performance_is_told_as_one_in_time_unless_it_is_said_otherwise(
+    revision: Revision,
+) -> None:
+    with told_by(operation_performed) as told:
+        performing.tell_performed(revision.operation)
+    assert told.calls[0]["late"] is False
+
+
 # Release
 
 
@@ -479,7 +487,7 @@ def test_free_is_tried_once_more_and_then_busy(revision: Revision) -> None:
 def test_unknown_is_noted_and_told(revision: Revision) -> None:
     begun(revision, effects="external")
     before = facts(revision.operation)
-    operation = read(revision.operation)
+    operation = revision.operation  # as it was before the claim
     with told_by(outcome_unknown, and_fails=True) as told:
         assert performing.mark_unknown(operation, MINE, NOW + SECOND)
     assert facts(operation) == {**before, "outcome_unknown_since": NOW + SECOND}
@@ -488,6 +496,7 @@ def test_unknown_is_noted_and_told(revision: Revision) -> None:
     ]
     assert told.in_transaction == [False]
     assert told.calls[0]["operation"].outcome_unknown_since == NOW + SECOND
+    assert told.calls[0]["operation"].state == told.stored[0] == "performing"
 
 
 def test_unknown_of_another_attempt_or_of_none_is_not_noted(revision: Revision) -> None:

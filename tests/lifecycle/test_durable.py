@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -46,6 +46,7 @@ def test_a_database_that_stays_in_the_way_is_busy_and_nothing_is_written(error: 
         durably(write)
     assert hindrance.times == 97
     assert raised.value.__cause__ is error
+    assert str(raised.value) == str(error)
     assert not written()
 
 
@@ -157,6 +158,20 @@ def test_contention_is_told_from_other_faults() -> None:
     assert not durable.is_contention(OperationalError(2006, "Server has gone away"))
     assert not durable.is_contention(OperationalError())
     assert not durable.is_contention(ValueError("database is locked"))
+
+
+def test_a_commit_is_one_of_the_database_that_operations_are_in(monkeypatch: Any) -> None:
+    entered: list[dict[str, Any]] = []
+
+    def atomic(**options: Any) -> AbstractContextManager[None]:
+        entered.append(options)
+        return nullcontext()
+
+    monkeypatch.setattr(transaction, "atomic", atomic)
+    monkeypatch.setattr(durable, "using", lambda: "elsewhere")
+    with ExitStack() as stack:
+        durable.enter_outermost(stack)
+    assert entered == [{"using": "elsewhere", "durable": True}]
 
 
 def test_entering_the_outermost_transaction_leaves_it_with_the_stack() -> None:
