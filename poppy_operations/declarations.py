@@ -180,7 +180,7 @@ class Decline:
 
     def __post_init__(self) -> None:
         # Not above: terms and their summaries serve where the app is not installed, as in an agent.
-        from poppy_operations.models import NAME_LENGTH
+        from poppy_operations.models.lengths import NAME_LENGTH
 
         if len(self.rule) > NAME_LENGTH:
             message = f"The rule of a decline has at most {NAME_LENGTH} characters."
@@ -246,7 +246,7 @@ class DeclaredAction:
         registry.add(self)
 
     def _check_names(self) -> None:
-        from poppy_operations.models import ACTION_LENGTH  # as in Decline
+        from poppy_operations.models.lengths import ACTION_LENGTH  # as in Decline
 
         if not 0 < len(self.name) <= ACTION_LENGTH:
             message = f"The name of an action has 1 to {ACTION_LENGTH} characters: {self.name!r}."

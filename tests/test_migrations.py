@@ -98,3 +98,16 @@ def test_nothing_in_the_schema_is_left_out_by_a_database() -> None:
         for one in (*model._meta.constraints, *model._meta.indexes):
             assert getattr(one, "condition", None) is None
             assert type(one).__module__.startswith("django.db.models.")
+
+
+@pytest.mark.database
+def test_what_is_written_often_has_no_index_for_searching_in_texts(db: None) -> None:
+    if connection.vendor != "postgresql":
+        return  # only Django's PostgreSQL adds one to unique=True and to db_index=True
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT tablename FROM pg_indexes WHERE tablename LIKE %s AND indexdef LIKE %s",
+            [f"{APP}_%", "%\\_pattern\\_ops%"],
+        )
+        indexed = {table for (table,) in cursor.fetchall()}
+    assert indexed == {"poppy_operations_agent", "poppy_operations_join"}

@@ -27,7 +27,8 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from poppy_operations.browser.state import browser_of
-from poppy_operations.models import ID_LENGTH, Approval, Operation, Revision
+from poppy_operations.models import Approval, Operation, Revision
+from poppy_operations.models.lengths import ID_LENGTH
 
 if TYPE_CHECKING:
     # At run time the class takes no parameter.

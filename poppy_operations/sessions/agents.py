@@ -12,7 +12,8 @@ from typing import Any, Final
 from django.db import router
 from django.db.models import Q, QuerySet
 
-from poppy_operations.models import NAME_LENGTH, Agent, Operation
+from poppy_operations.models import Agent, Operation
+from poppy_operations.models.lengths import NAME_LENGTH
 from poppy_operations.sessions.clock import epoch, stored
 from poppy_operations.sessions.fetching import checked_url, fetch
 from poppy_operations.sessions.key_sets import RELOAD_AT_MOST_EVERY, KeySetState, KeySource

@@ -22,7 +22,7 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 
 from django.conf import settings
 
-from poppy_operations.models import URL_LENGTH
+from poppy_operations.models.lengths import URL_LENGTH
 
 SECONDS: Final = 5.0
 LARGEST_BODY: Final = 100_000

@@ -14,7 +14,7 @@ from typing import Final
 
 import jwt
 
-from poppy_operations.models import URL_LENGTH
+from poppy_operations.models.lengths import URL_LENGTH
 from poppy_operations.sessions.keys import ALGORITHMS, PublicKey
 
 # Twice what web servers let through in a header; an RSA delegation in a Session JWT has 3 kB.

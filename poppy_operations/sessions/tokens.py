@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Final
 
 from poppy_operations.conf import conf
-from poppy_operations.models import ID_LENGTH
+from poppy_operations.models.lengths import ID_LENGTH
 from poppy_operations.sessions.clock import epoch
 from poppy_operations.sessions.jwts import (
     BadJwt,

@@ -30,7 +30,8 @@ from poppy_operations.company import get_company
 from poppy_operations.conf import conf
 from poppy_operations.gate.answers import INVALID_REQUEST
 from poppy_operations.gate.callers import refusal_of
-from poppy_operations.models import NAME_LENGTH, RETURN_TO_LENGTH, Join
+from poppy_operations.models import Join
+from poppy_operations.models.lengths import NAME_LENGTH, RETURN_TO_LENGTH
 from poppy_operations.protocol.ids import is_id
 from poppy_operations.responses.bodies import refused
 from poppy_operations.sessions.refusals import InsufficientScope, InvalidSession, SessionRefused

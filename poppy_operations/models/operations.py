@@ -1,9 +1,4 @@
-"""The rows behind operations: who asked for what, on which terms, and what became of it.
-
-Models hold shape and constraints only; every transition is in ``lifecycle``. Identities are text
-and never foreign keys to the user model: an account that is deleted must neither turn its
-operations into signed-out ones nor delete evidence.
-"""
+"""Who asked for what, on which terms, and what became of it."""
 
 from __future__ import annotations
 
@@ -13,50 +8,14 @@ from typing import ClassVar
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from poppy_operations.models.lengths import (
+    ACTION_LENGTH,
+    DIGEST_LENGTH,
+    ID_LENGTH,
+    NAME_LENGTH,
+    URL_LENGTH,
+)
 from poppy_operations.protocol.owner import Owner
-
-# Wide enough for an HTTPS URL, narrow enough for a unique index on every database.
-URL_LENGTH = 500
-ID_LENGTH = 256
-DIGEST_LENGTH = 64
-ACTION_LENGTH = 100
-NAME_LENGTH = 200  # of agents, of rules that decline, of cookies
-RETURN_TO_LENGTH = 2000
-
-
-class Agent(models.Model):
-    """A Personal Agent on the allow-list; revoking it is the Company's kill switch (8.1)."""
-
-    class Status(models.TextChoices):
-        """Whether the agent's Sessions are accepted."""
-
-        ALLOWED = "allowed", _("allowed")
-        REVOKED = "revoked", _("revoked")
-
-    client_id = models.CharField(_("client ID"), max_length=URL_LENGTH, unique=True)
-    name = models.CharField(_("name"), max_length=NAME_LENGTH, blank=True)
-    jwks_uri = models.CharField(
-        _("JWKS URI"),
-        max_length=URL_LENGTH,
-        blank=True,
-        help_text=_("Empty: the keys were given when the agent was added."),
-    )
-    jwks = models.TextField(_("key set"), blank=True)
-    keys_loaded_at = models.DateTimeField(_("keys loaded at"), null=True, blank=True)
-    keys_tried_at = models.DateTimeField(_("keys tried at"), null=True, blank=True)
-    keys_failing_since = models.DateTimeField(_("keys failing since"), null=True, blank=True)
-    status = models.CharField(
-        _("status"), max_length=10, choices=Status.choices, default=Status.ALLOWED
-    )
-    revoked_at = models.DateTimeField(_("revoked at"), null=True, blank=True)
-    created_at = models.DateTimeField(_("added at"), auto_now_add=True)
-
-    class Meta:
-        verbose_name = _("Personal Agent")
-        verbose_name_plural = _("Personal Agents")
-
-    def __str__(self) -> str:
-        return self.name or self.client_id
 
 
 class Operation(models.Model):
@@ -84,7 +43,7 @@ class Operation(models.Model):
         DATABASE = "database", _("database")
         EXTERNAL = "external", _("external")
 
-    operation_id = models.CharField(_("operation ID"), max_length=64, unique=True)
+    operation_id = models.CharField(_("operation ID"), max_length=64)
     action = models.CharField(_("action"), max_length=ACTION_LENGTH)
     interface = models.CharField(_("interface"), max_length=12, choices=Interface.choices)
     client_id = models.CharField(_("client ID"), max_length=URL_LENGTH, null=True, blank=True)
@@ -92,9 +51,7 @@ class Operation(models.Model):
     account = models.CharField(_("account"), max_length=ID_LENGTH, null=True, blank=True)
     owner_digest = models.CharField(max_length=DIGEST_LENGTH, editable=False)
     conversation = models.CharField(_("conversation"), max_length=ID_LENGTH, blank=True)
-    slot = models.CharField(
-        max_length=DIGEST_LENGTH, unique=True, null=True, blank=True, editable=False
-    )
+    slot = models.CharField(max_length=DIGEST_LENGTH, null=True, blank=True, editable=False)
     state = models.CharField(_("state"), max_length=10, choices=State.choices, default=State.OPEN)
     revision_count = models.PositiveIntegerField(_("revisions"), default=0)
     created_at = models.DateTimeField(_("first returned at"))
@@ -106,6 +63,7 @@ class Operation(models.Model):
         # Begin updates the operation before it inserts an API's approval: the other order
         # deadlocks on MariaDB, where the insert locks the row that the update wants.
         db_constraint=False,
+        db_index=False,
         on_delete=models.DO_NOTHING,
         null=True,
         blank=True,
@@ -128,11 +86,17 @@ class Operation(models.Model):
         verbose_name = _("operation")
         verbose_name_plural = _("operations")
         permissions: ClassVar = [("settle_operation", "Can settle an unknown outcome")]
+        # On PostgreSQL, unique=True of a text adds an index for LIKE, which nobody asks.
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["operation_id"], name="poppy_operation_id"),
+            models.UniqueConstraint(fields=["slot"], name="poppy_operation_slot"),
+        ]
         indexes: ClassVar = [
             models.Index(fields=["owner_digest", "state"], name="poppy_operation_owner"),
             models.Index(fields=["state", "lease_until"], name="poppy_operation_lease"),
             models.Index(fields=["created_at"], name="poppy_operation_created"),
-            # What operators ask: what was this agent given, what was asked for in this account?
+            # What operators ask: what was this agent given, or asked for in this account?
+            models.Index(fields=["action"], name="poppy_operation_action"),
             models.Index(fields=["client_id"], name="poppy_operation_agent"),
             models.Index(fields=["account"], name="poppy_operation_account"),
         ]
@@ -162,10 +126,10 @@ class Revision(models.Model):
     operation = models.ForeignKey(
         Operation, on_delete=models.CASCADE, related_name="revisions", verbose_name=_("operation")
     )
-    revision = models.CharField(_("revision"), max_length=64, unique=True)
+    revision = models.CharField(_("revision"), max_length=64)
     number = models.PositiveIntegerField(_("number"))
-    ref = models.CharField(max_length=64, unique=True, null=True, blank=True, editable=False)
-    watch = models.CharField(max_length=64, unique=True, null=True, blank=True, editable=False)
+    ref = models.CharField(max_length=64, null=True, blank=True, editable=False)
+    watch = models.CharField(max_length=64, null=True, blank=True, editable=False)
     terms = models.TextField(_("terms"))
     terms_digest = models.CharField(max_length=DIGEST_LENGTH, editable=False)
     target_digest = models.CharField(max_length=DIGEST_LENGTH, editable=False)
@@ -184,10 +148,11 @@ class Revision(models.Model):
         verbose_name_plural = _("revisions")
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["operation", "number"], name="poppy_revision_number"),
+            models.UniqueConstraint(fields=["revision"], name="poppy_revision"),
+            models.UniqueConstraint(fields=["ref"], name="poppy_revision_ref"),
+            models.UniqueConstraint(fields=["watch"], name="poppy_revision_watch"),
         ]
-        indexes: ClassVar = [
-            models.Index(fields=["expires_at"], name="poppy_revision_expires"),
-        ]
+        indexes: ClassVar = [models.Index(fields=["expires_at"], name="poppy_revision_expires")]
 
     def __str__(self) -> str:
         return self.revision
@@ -218,7 +183,7 @@ class Approval(models.Model):
     )
     input_type = models.CharField(_("input type, as stated"), max_length=ID_LENGTH, blank=True)
     reference = models.CharField(
-        _("agent's reference, as stated"), max_length=ID_LENGTH, blank=True, db_index=True
+        _("agent's reference, as stated"), max_length=ID_LENGTH, blank=True
     )
     sid = models.CharField(_("Session ID"), max_length=ID_LENGTH, blank=True)
     person = models.CharField(_("reviewer"), max_length=ID_LENGTH, blank=True)
@@ -231,6 +196,7 @@ class Approval(models.Model):
         verbose_name = _("approval")
         verbose_name_plural = _("approvals")
         permissions: ClassVar = [("void_approval", "Can void an unused approval")]
+        indexes: ClassVar = [models.Index(fields=["reference"], name="poppy_approval_reference")]
 
     def __str__(self) -> str:
         return str(self.id)
@@ -262,7 +228,7 @@ class Decline(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.operation_id}: {self.approver}"
+        return f"{self.operation}: {self.approver}"
 
 
 class Performance(models.Model):
@@ -297,7 +263,7 @@ class Performance(models.Model):
         verbose_name_plural = _("performances")
 
     def __str__(self) -> str:
-        return f"{self.operation_id}: {self.status}"
+        return f"{self.operation}: {self.status}"
 
 
 class Settlement(models.Model):
@@ -323,37 +289,4 @@ class Settlement(models.Model):
         verbose_name_plural = _("settlements")
 
     def __str__(self) -> str:
-        return f"{self.operation_id}: {self.outcome}"
-
-
-class Join(models.Model):
-    """A browser joined to a Session, from its ticket to its end (core profile, browser join)."""
-
-    agent = models.ForeignKey(
-        Agent, on_delete=models.CASCADE, related_name="joins", verbose_name=_("Personal Agent")
-    )
-    ticket_digest = models.CharField(max_length=DIGEST_LENGTH, unique=True, editable=False)
-    ticket_expires_at = models.DateTimeField(_("ticket expires at"))
-    user_id = models.CharField(_("User ID"), max_length=ID_LENGTH)
-    account = models.CharField(_("account"), max_length=ID_LENGTH, null=True, blank=True)
-    sid = models.CharField(_("Session ID"), max_length=ID_LENGTH)
-    declared = models.BooleanField(_("declared operations"), default=False)
-    return_to = models.CharField(max_length=RETURN_TO_LENGTH, blank=True, editable=False)
-    cookie_name = models.CharField(max_length=NAME_LENGTH, blank=True, editable=False)
-    cookie_digest = models.CharField(max_length=DIGEST_LENGTH, blank=True, editable=False)
-    created_at = models.DateTimeField(_("created at"))
-    redeemed_at = models.DateTimeField(_("redeemed at"), null=True, blank=True)
-    session_key_digest = models.CharField(
-        max_length=DIGEST_LENGTH, null=True, blank=True, db_index=True, editable=False
-    )
-    gave_login = models.BooleanField(_("gave a login"), default=False)
-    expires_at = models.DateTimeField(_("expires at"))
-    ended_at = models.DateTimeField(_("ended at"), null=True, blank=True)
-    ended_because = models.CharField(_("ended because"), max_length=40, blank=True)
-
-    class Meta:
-        verbose_name = _("browser join")
-        verbose_name_plural = _("browser joins")
-
-    def __str__(self) -> str:
-        return self.sid
+        return f"{self.operation}: {self.outcome}"
