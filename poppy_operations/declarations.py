@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any, Final, Literal, final
 
+from asgiref.sync import iscoroutinefunction
 from django.conf import settings
 from django.http import HttpResponseBase
 from django.utils import timezone, translation
@@ -215,7 +216,8 @@ class DeclaredAction:
     repeat. ``perform`` is the action as a function of the approved operation, which a worker runs
     where ``background`` is true; ``still`` tells the worker what the action would do by now.
 
-    Raises ``ValueError`` where arguments contradict each other or cannot be stored.
+    Raises ``ValueError`` where arguments contradict each other or cannot be stored, ``TypeError``
+    where a hook is async.
     """
 
     name: str
@@ -265,12 +267,19 @@ class DeclaredAction:
                 raise ValueError(message)
 
     def _check_perform(self) -> None:
+        for name in ("perform", "still"):
+            self._refuse_async(name, getattr(self, name))
         if self.background and self.perform is None:
             message = f"{self.name}: background=True runs perform=, which is missing."
             raise ValueError(message)
         if self.perform is not None and self.still is None and self.effects == "database":
             message = f"{self.name}: perform= with effects in the database needs still= as well."
             raise ValueError(message)
+
+    def _refuse_async(self, name: str, hook: object) -> None:
+        if iscoroutinefunction(hook):
+            message = f"{self.name}: {name} is called, and not awaited; it cannot be async."
+            raise TypeError(message)
 
     @property
     def lease_s(self) -> int:
@@ -288,11 +297,13 @@ class DeclaredAction:
         if self.effects != "external":
             message = f"{self.name}: only external effects have an outcome to find out."
             raise TypeError(message)
+        self._refuse_async("reconcile", hook)
         self.reconcile_hook = hook
         return hook
 
     def decline(self, hook: DeclineHook) -> DeclineHook:
         """Say which approvals to decline (decorator). The hook returns ``Decline`` or ``None``."""
+        self._refuse_async("decline", hook)
         self.decline_hook = hook
         return hook
 

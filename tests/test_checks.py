@@ -430,6 +430,28 @@ def test_a_process_that_serves_nothing_needs_no_urls(settings: Any) -> None:
     assert not messages()
 
 
+@pytest.mark.parametrize("queue", ["nowhere.enqueue", "tests.test_checks.nobody", "nowhere"])
+def test_a_queue_that_cannot_be_imported_for_an_action_in_the_background(
+    settings: Any, monkeypatch: pytest.MonkeyPatch, queue: str
+) -> None:
+    configure(settings, QUEUE=queue)
+    assert not found("E016")  # nothing runs in the background
+
+    action = next(iter(registry))
+    monkeypatch.setattr(action, "background", True)
+    (one,) = found("E016")
+    assert action.name in one.msg
+    assert queue.split(".")[-1] in one.msg or queue.split(".")[0] in one.msg
+
+
+def test_a_queue_that_is_no_function(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(next(iter(registry)), "background", True)
+    assert not found("E016")  # the default: Celery is installed here
+
+    configure(settings, QUEUE="tests.test_checks.__doc__")
+    assert "tests.test_checks.__doc__ is not callable" in found("E016")[0].msg
+
+
 class SessionStore(signed_cookies.SessionStore):
     """A site's own."""
 

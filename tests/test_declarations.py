@@ -41,6 +41,31 @@ def test_an_action_that_could_never_be_performed_is_refused(
     assert registry.get(declared["name"]) is None
 
 
+async def answer(*_given: object) -> None:
+    """What no door awaits."""
+
+
+@pytest.mark.parametrize("name", ["perform", "still"])
+def test_what_a_worker_calls_is_not_async(name: str) -> None:
+    functions: dict[str, Any] = {"perform": print, "still": print, name: answer}
+
+    with pytest.raises(TypeError, match=rf"tests\.refused: {name} is called, and not awaited"):
+        Action("tests.refused", effects="external", background=True, **functions)
+
+    assert registry.get("tests.refused") is None
+
+
+@pytest.mark.parametrize("name", ["reconcile", "decline"])
+def test_a_hook_is_not_async(name: str) -> None:
+    action = Action("tests.hooked", effects="external")
+    try:
+        with pytest.raises(TypeError, match=rf"tests\.hooked: {name} is called, and not awaited"):
+            getattr(action, name)(answer)
+        assert (action.reconcile_hook, action.decline_hook) == (None, None)
+    finally:
+        registry.discard(action)
+
+
 def test_the_name_of_an_action_is_used_once() -> None:
     action = Action("tests.once", effects="external")
     try:

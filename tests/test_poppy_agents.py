@@ -63,7 +63,10 @@ def test_an_agent_is_revoked_and_allowed_again(key_file: str) -> None:
     run("add", CLIENT_ID, "--jwks", key_file)
     assert run("revoke", CLIENT_ID) == f"{CLIENT_ID} is revoked.\n"
     assert Agent.objects.get().status == Agent.Status.REVOKED
-    run("add", CLIENT_ID, "--jwks", key_file)
+    with pytest.raises(CommandError, match="it has to be allowed again expressly"):
+        run("add", CLIENT_ID, "--jwks", key_file)
+    assert Agent.objects.get().status == Agent.Status.REVOKED
+    run("add", CLIENT_ID, "--again", "--jwks", key_file)
     assert Agent.objects.get().status == Agent.Status.ALLOWED
 
 

@@ -21,7 +21,7 @@ def test_a_join_stays_over_when_its_revoked_agent_is_allowed_again(
     browser = signed_in.browser()
     assert browser.get("/plain/").content == b"alice"
     call_command("poppy_agents", "revoke", signed_in.agent.client_id)
-    add_agent(signed_in.agent.client_id, jwks=signed_in.agent.jwks)
+    add_agent(signed_in.agent.client_id, jwks=signed_in.agent.jwks, again=True)
     assert Join.objects.get().ended_because == "agent revoked"
     assert browser.get("/plain/").content == b"AnonymousUser"
     response = browser.post("/buy/", {"sku": "jacket", "quantity": "1"})

@@ -105,6 +105,15 @@ MESSAGES: tuple[CheckMessage, ...] = (
         ),
         id="poppy_operations.E015",
     ),
+    Error(
+        "The action %(action)s runs in the background, and the queue cannot be used: %(error)s",
+        hint=(
+            "Install poppy-operations[celery], or set POPPY_OPERATIONS['QUEUE'] to the dotted path "
+            "of a function that takes an operation_id and an attempt: without it every request "
+            "for the action is answered 503."
+        ),
+        id="poppy_operations.E016",
+    ),
     Warning(
         "The SQLite database '%(alias)s' begins its transactions without a lock.",
         hint=(

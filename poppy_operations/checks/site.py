@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -19,6 +19,7 @@ from django.views import View
 
 from poppy_operations.browser.atomic import atomic_aliases, gated_handler
 from poppy_operations.checks.messages import message
+from poppy_operations.conf import conf
 from poppy_operations.declarations import registry
 from poppy_operations.middleware import PersonalAgentMiddleware
 from poppy_operations.models import Operation
@@ -132,10 +133,25 @@ def check_actions(**_named: Any) -> list[CheckMessage]:
     """Check the actions that the site declares."""
     views()
     return [
-        message("W005", action=action.name)
-        for action in registry
-        if action.effects == "external" and action.reconcile_hook is None
+        *(
+            message("W005", action=action.name)
+            for action in registry
+            if action.effects == "external" and action.reconcile_hook is None
+        ),
+        *_queue([action.name for action in registry if action.background]),
     ]
+
+
+def _queue(actions: Sequence[str]) -> Iterator[CheckMessage]:
+    if not actions:
+        return
+    try:
+        found = import_string(conf.queue)
+    except (ImportError, TypeError, AttributeError) as error:
+        yield message("E016", action=actions[0], error=error)
+        return
+    if not callable(found):
+        yield message("E016", action=actions[0], error=f"{conf.queue} is not callable")
 
 
 def check_https(**_named: Any) -> list[CheckMessage]:

@@ -64,15 +64,18 @@ def add_agent(
     name: str = "",
     jwks: Mapping[str, Any] | None = None,
     jwks_uri: str = "",
+    again: bool = False,
 ) -> Agent:
     """Put an agent on the allow-list, with its key set or the URL where that is.
 
-    An agent that is there already, revoked or not, gets the new name and keys and is allowed.
+    An agent that is there already gets the new name and keys. One that was revoked is allowed
+    again only where ``again`` says so: a script that gives agents their keys must not undo it.
 
     Raises:
-        ValueError: the client ID is no HTTPS URL (HTTP in DEBUG), not exactly one of ``jwks`` and
-            ``jwks_uri`` is given, ``jwks`` has no usable key, ``jwks_uri`` is not on the client
-            ID's host, or another agent's client ID differs only in case.
+        ValueError: the agent was revoked and ``again`` is not said, the client ID is no HTTPS URL
+            (HTTP in DEBUG), not exactly one of ``jwks`` and ``jwks_uri`` is given, ``jwks`` has no
+            usable key, ``jwks_uri`` is not on the client ID's host, or another agent's client ID
+            differs only in case.
 
     """
     fields = {"name": _checked_name(name), **_checked_keys(client_id, jwks, jwks_uri)}
@@ -80,6 +83,9 @@ def add_agent(
     agent, is_new = listed_agents().get_or_create(client_id=client_id, defaults=fields)
     if agent.client_id != client_id:
         message = f"The client ID is too like that of the agent {agent.client_id!r}."
+        raise ValueError(message)
+    if agent.status == Agent.Status.REVOKED and not again:
+        message = f"The agent {client_id!r} was revoked; it has to be allowed again expressly."
         raise ValueError(message)
     if not is_new:
         _write(agent, **fields)

@@ -215,7 +215,7 @@ class OperationsMachine(Browsing):
         name = dice.choose(sorted(self.revoked) or "AAB")
         agent = AGENTS[name]
         if name in self.revoked:
-            add_agent(agent.client_id, jwks=agent.jwks)
+            add_agent(agent.client_id, jwks=agent.jwks, again=True)
             self.revoked.discard(name)
         elif dice.one_in(3):
             maintenance.revoke(agent.client_id)

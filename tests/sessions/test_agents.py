@@ -74,10 +74,19 @@ def test_revoking_again_keeps_the_first_date() -> None:
     assert revoke_agent(CLIENT_ID).revoked_at == first
 
 
-def test_adding_a_revoked_agent_allows_it_with_the_new_keys_only() -> None:
+def test_new_keys_do_not_undo_that_an_agent_was_revoked() -> None:
     add_agent(CLIENT_ID, name="Ava", jwks=JWKS)
     revoke_agent(CLIENT_ID)
-    add_agent(CLIENT_ID, jwks_uri="https://agent.example/jwks")
+    with pytest.raises(ValueError, match="was revoked; it has to be allowed again expressly"):
+        add_agent(CLIENT_ID, jwks_uri="https://agent.example/jwks")
+    agent = known_agent(CLIENT_ID)
+    assert (agent.status, agent.name, agent.jwks_uri) == (Agent.Status.REVOKED, "Ava", "")
+
+
+def test_allowing_a_revoked_agent_again_gives_it_the_new_keys_only() -> None:
+    add_agent(CLIENT_ID, name="Ava", jwks=JWKS)
+    revoke_agent(CLIENT_ID)
+    add_agent(CLIENT_ID, jwks_uri="https://agent.example/jwks", again=True)
     agent = known_agent(CLIENT_ID)
     assert (agent.status, agent.revoked_at) == (Agent.Status.ALLOWED, None)
     assert (agent.name, agent.jwks) == ("", "")

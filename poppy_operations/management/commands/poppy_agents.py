@@ -31,6 +31,7 @@ class Command(BaseCommand):
         keys = add.add_mutually_exclusive_group(required=True)
         keys.add_argument("--jwks", metavar="FILE", help="its key set, a JSON file")
         keys.add_argument("--jwks-uri", metavar="URL", default="", help="where its key set is")
+        add.add_argument("--again", action="store_true", help="allow an agent that was revoked")
         add.add_argument("--name", default="", help="what the admin calls it")
         revoke = verbs.add_parser("revoke", help="accept none of its Sessions any more")
         refresh = verbs.add_parser("refresh", help="load its key set now")
@@ -50,9 +51,8 @@ class Command(BaseCommand):
         jwks = None
         if options["jwks"] is not None:
             jwks = json.loads(parsed_key_set(Path(options["jwks"]).read_bytes()))
-        agent = add_agent(
-            options["client_id"], name=options["name"], jwks=jwks, jwks_uri=options["jwks_uri"]
-        )
+        given = {key: options[key] for key in ("name", "jwks_uri", "again")}
+        agent = add_agent(options["client_id"], jwks=jwks, **given)
         self.stdout.write(f"{agent.client_id} is allowed.")
         if agent.jwks_uri:
             try:
