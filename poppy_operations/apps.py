@@ -7,15 +7,17 @@ from django.utils.translation import gettext_lazy as _
 
 
 class PoppyOperationsConfig(AppConfig):
-    """Registers the system checks and the signal receivers of the browser join."""
+    """Finds the site's actions, and registers system checks and the browser join's receivers."""
 
     name = "poppy_operations"
     verbose_name = _("Personal Agent operations")
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Listen to Django's logins and sign-outs, and have the site's configuration checked."""
+        """Listen to logins and sign-outs, have the configuration checked, and find the actions."""
         from poppy_operations.browser import receivers  # noqa: F401  needs the models
         from poppy_operations.checks import register_checks
+        from poppy_operations.discovery import import_operations
 
         register_checks()
+        import_operations()

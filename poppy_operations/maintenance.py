@@ -19,7 +19,8 @@ from django.http import HttpResponseBase, JsonResponse
 from django.utils import timezone
 
 from poppy_operations.browser.joins import end_joins_of, purge_joins
-from poppy_operations.declarations import NotPerformed, Performed, registry
+from poppy_operations.declarations import NotPerformed, Performed
+from poppy_operations.discovery import action_called
 from poppy_operations.gate.approvals import current_operation
 from poppy_operations.gate.stored import as_sent, stored_answer
 from poppy_operations.gate.worker import enqueue
@@ -174,7 +175,9 @@ def _end_of(operation: Operation, now: datetime) -> str:
 
 
 def _reconciled(operation: Operation, now: datetime) -> str:
-    action = registry.get(operation.action)
+    action = action_called(operation.action)
+    if action is None:
+        _log(logging.WARNING, "An attempt's action is not declared; still unknown.", operation)
     hook = None if action is None else action.reconcile_hook
     if hook is None or operation.approval is None:
         return "still_unknown"
@@ -264,7 +267,7 @@ def _stuck(now: datetime) -> Iterator[Stuck]:
 def _why(operation: Operation, now: datetime) -> str:
     if performing.is_lapsed(operation, now):
         return "lapsed"
-    action = registry.get(operation.action)
+    action = action_called(operation.action)
     if action is None:
         return "action gone"
     return "unknown outcome" if action.reconcile_hook else "no reconcile hook"

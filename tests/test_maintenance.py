@@ -290,14 +290,15 @@ def test_what_lapsed_is_freed_whatever_the_action_is_by_now(reaching: Reaching) 
 
 
 @pytest.mark.parametrize("action", ["tests.gone", "shop.buy"])
-def test_without_a_hook_it_stays_unknown(action: str) -> None:
-    """An action that is gone, and one whose effects are in the database by now."""
+def test_without_a_hook_it_stays_unknown(action: str, caplog: pytest.LogCaptureFixture) -> None:
+    """An action that is gone, which is logged, and one whose effects are in the database by now."""
     revision = returned(action=action)
     begun(revision, effects="external")
     performing.mark_unknown(revision.operation, MINE, NOW)
 
     assert maintenance.reconcile(now=NOW + DAY) == counted(still_unknown=1)
     assert facts(revision.operation)["state"] == "performing"
+    assert ("is not declared" in caplog.text) is (action == "tests.gone")
 
 
 def test_a_database_in_the_way_leaves_it_unknown(

@@ -17,8 +17,8 @@ from poppy_operations.declarations import (
     DeclaredAction,
     NotPerformed,
     Terms,
-    registry,
 )
+from poppy_operations.discovery import action_called
 from poppy_operations.gate.approvals import current_operation
 from poppy_operations.gate.attempt import Lost, Outcome, Run, answer_of, of_the_other
 from poppy_operations.gate.callers import Caller
@@ -103,7 +103,7 @@ def perform_attempt(operation_id: str, attempt: str) -> bool:
 
 def _action_of(operation: Operation) -> DeclaredAction | None:
     """The action of a queued attempt, as long as it is still what was claimed for."""
-    action = registry.get(operation.action)
+    action = action_called(operation.action)
     if action is None:
         # A worker of an older or newer release; the queue's lease ends what nobody can perform.
         _log(operation, "A worker does not know the action of a queued attempt.")
