@@ -40,7 +40,7 @@ def named_revision(operation_id: str, revision: str, approver: str) -> Revision 
         .select_related("operation", "operation__performance__revision", "record")
         .filter(operation__operation_id=operation_id)
         .annotate(is_named=is_named, was_declined=_declined(approver))
-        .order_by("-is_named", "-number")
+        .order_by("-is_named")
         .first()
     )
     # Compared again: a case-insensitive collation finds other spellings.
@@ -122,8 +122,9 @@ def record_of(revision: Revision) -> Approval | None:
 def has_record(revision: Revision) -> bool:
     """Whether an approval waits for a request: recorded, not voided and not declined."""
     record = record_of(revision)
-    declined: bool = getattr(revision, "record_declined", False)
-    return record is not None and record.voided_at is None and not declined
+    if record is None or record.voided_at is not None:
+        return False
+    return not revision.record_declined  # type: ignore[attr-defined]  # an annotation, as above
 
 
 def is_in_use(revision: Revision) -> bool:

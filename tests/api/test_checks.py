@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from datetime import timedelta
 from decimal import Decimal
@@ -276,6 +277,28 @@ def test_a_lost_right_gets_the_sites_refusal_and_no_stored_answer(
 
 
 # Check 2
+
+
+@pytest.mark.parametrize("differs", ["nothing", "revision", "content"])
+def test_an_answer_that_is_given_again_to_another_request_is_told_to_the_log(
+    differs: str, agents_api: ApiClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    operation = agents_api.ask()
+    named = approval_of(operation)
+    agents_api.send(named)
+    if differs == "revision":
+        named["revision"] = "1-never-returned"
+    body = {**ORDER, "quantity": 2} if differs == "content" else ORDER
+    with caplog.at_level(logging.INFO, "poppy_operations"):
+        assert agents_api.send(named, body=body).status_code == 201
+
+    told = [
+        (record.levelname, vars(record)["operation_id"], vars(record)["named"])
+        for record in caplog.records
+        if "given again to a request that differs" in record.getMessage()
+    ]
+    expected = ("INFO", operation["operation_id"], named["revision"])
+    assert told == ([] if differs == "nothing" else [expected])
 
 
 @pytest.mark.requirement("OPS-1-06", "OPS-6-41", "OPS-6-42", "OPS-6-45", "OPS-7-01")

@@ -59,6 +59,7 @@ def test_an_agents_approval_of_what_only_users_may_approve_is_declined(
         "revision": operation["revision"],
     }
     assert effects() == []
+    assert DeclineRow.objects.get().rule == "approvers"  # as operators read it
     assert agents_api.approve(operation, "user").status_code == 201
     assert effects() == ["api.by_hand 1 jacket"]
 
