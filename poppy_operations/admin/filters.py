@@ -16,6 +16,8 @@ from django.utils.translation import gettext_lazy as _
 from poppy_operations.admin.reading import using
 from poppy_operations.declarations import registry
 from poppy_operations.gate.reading import seconds
+from poppy_operations.lifecycle.performing import is_lapsed
+from poppy_operations.lifecycle.settling import can_settle, settleable
 from poppy_operations.models import Agent, Approval, Decline, Operation, Performance, Settlement
 
 PERFORMING = Operation.State.PERFORMING
@@ -29,27 +31,25 @@ STANDINGS = {
 
 
 def standing(operation: Operation, now: datetime) -> str:
-    """Where an operation stands, by its state and what is known of its attempt."""
+    """Where an operation stands: ``unknown`` as soon as somebody can settle it.
+
+    ``lapsed`` is only what the next request frees.
+    """
     if operation.state != PERFORMING:
         return operation.state
-    if operation.outcome_unknown_since is not None:
+    if can_settle(operation, now):
         return "unknown"
-    lease_until = operation.lease_until
-    return "lapsed" if lease_until is not None and lease_until < now else "performing"
+    return "lapsed" if is_lapsed(operation, now) else "performing"
 
 
 def in_standing(name: str, now: datetime) -> Q:
     """Find the operations of a standing, beginning with the state, which has an index."""
     if name in {"open", "performed"}:
         return Q(state=name)
-    is_over = Q(lease_until__isnull=False, lease_until__lt=now)
-    if name == "attention":
-        started_outside = Q(effects=Operation.Effects.EXTERNAL, started_at__isnull=False)
-        ended = Q(outcome_unknown_since__isnull=False) | is_over
-        return Q(state=PERFORMING) & started_outside & ended
     if name == "unknown":
-        return Q(state=PERFORMING, outcome_unknown_since__isnull=False)
-    attempts = Q(state=PERFORMING, outcome_unknown_since=None)
+        return settleable(now)
+    attempts = Q(state=PERFORMING) & ~settleable(now)
+    is_over = Q(lease_until__isnull=False, lease_until__lt=now)
     return attempts & (is_over if name == "lapsed" else ~is_over)
 
 
@@ -65,7 +65,7 @@ class ChoiceFilter(admin.SimpleListFilter):
 
 
 class StandingFilter(ChoiceFilter):
-    """What needs somebody's attention, and what does not."""
+    """Where operations stand; somebody has to settle those of unknown outcome."""
 
     title = _("standing")
     parameter_name = "standing"
@@ -73,8 +73,8 @@ class StandingFilter(ChoiceFilter):
     def lookups(
         self, request: HttpRequest, model_admin: admin.ModelAdmin[Any]
     ) -> Iterable[tuple[str, Any]]:
-        """Name the standings, and first what somebody has to settle."""
-        return [("attention", _("needs somebody to settle it")), *STANDINGS.items()]
+        """Name the standings."""
+        return STANDINGS.items()
 
     def queryset(
         self, request: HttpRequest, queryset: QuerySet[Operation]

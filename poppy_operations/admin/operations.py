@@ -136,7 +136,6 @@ class OperationAdmin(ReadOnlyAdmin):
             "history": history_of(operation, request.user),
             "standing": name,
             "standing_label": STANDINGS[name],
-            "needs_settling": can_settle(operation, now),
             "may_settle": self.has_settle_permission(request),
             "has_hook": _has_hook(operation),
             "unused": self._voidable(request, operation),

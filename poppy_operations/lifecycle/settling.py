@@ -38,6 +38,12 @@ def can_settle(operation: Operation, now: datetime) -> bool:
     )
 
 
+def settleable(now: datetime) -> Q:
+    """``can_settle`` as the database sees it, beginning with the state, which has an index."""
+    started_outside = Q(effects=Operation.Effects.EXTERNAL, started_at__isnull=False)
+    return Q(state=Operation.State.PERFORMING) & started_outside & ended_or_over(now)
+
+
 def settle(
     operation: Operation,
     answer: StoredAnswer | None,
@@ -119,12 +125,8 @@ def ended_or_over(now: datetime) -> Q:
 
 
 def _examined(operation: Operation, now: datetime) -> QuerySet[Operation]:
-    """``can_settle`` of the attempt that was examined, as the database sees it."""
-    return of_attempt(operation, operation.attempt).filter(
-        ended_or_over(now),
-        effects=Operation.Effects.EXTERNAL,
-        started_at__isnull=False,
-    )
+    """The attempt that was examined, as long as it can be settled."""
+    return of_attempt(operation, operation.attempt).filter(settleable(now))
 
 
 def _remember_barred_key(operation: Operation) -> None:
