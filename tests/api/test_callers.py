@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import logging
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -287,6 +288,25 @@ def test_amb_37_a_joined_browser_at_the_apis_view_is_the_website(
     performed = fetch()
     assert (performed.status_code, performed.json()) == (201, ORDER)
     assert effects() == ["shop.buy 1 jacket"]
+
+
+@pytest.mark.ambiguity("AMB-37")
+def test_amb_37_nothing_is_said_of_the_websites_approval_to_a_request_that_it_cannot_be_for(
+    agents_api: ApiClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    browser = agents_api.session.browser(Client(headers={"host": HOST}))
+
+    def fetch(body: Mapping[str, Any]) -> str:
+        text = json.dumps(body)
+        return reference(browser.post("/api/both/", text, content_type="application/json"))[1]
+
+    agents_api.session.approve(fetch(ORDER))
+    gift = {**ORDER, "gift": True}
+    with caplog.at_level(logging.INFO, "poppy_operations"):
+        agents_api.ask(path="/api/both/", body=gift)
+        assert "same terms" not in caplog.text
+        fetch(gift)
+    assert "An approval has the same terms and other content: gift" in caplog.text
 
 
 def test_a_joined_browser_gets_no_operation_of_an_action_without_a_website_door(

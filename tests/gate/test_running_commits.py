@@ -88,7 +88,7 @@ def test_a_failed_hook_is_no_failure_even_where_the_outcome_cannot_be_read_at_on
     hindrance = in_the_way("UPDATE", 99)
     attempt.happen = lambda: transaction.on_commit(fail)
     try:
-        with pytest.raises(Busy):
+        with pytest.raises(Busy, match="mail"):
             attempt.go()
     finally:
         hindrance.__exit__(None, None, None)
@@ -169,7 +169,7 @@ def test_a_commit_that_the_database_refuses_is_busy_and_nothing_was_performed(
         return original(*args, **options)
 
     monkeypatch.setattr(performing, "finish", finish)
-    with pytest.raises(Busy):
+    with pytest.raises(Busy, match="could not serialize access"):
         attempt.go()
     assert (attempt.state, effects_left()) == ("open", 0)
 
@@ -273,7 +273,7 @@ def test_contention_in_the_body_is_busy_and_no_fault(mode: str) -> None:
     hindrance = in_the_way("INSERT", 1)
     attempt.happen = lambda: (hindrance.__enter__(), Effect.objects.create(kind="", key=""))
     try:
-        with pytest.raises(Busy):
+        with pytest.raises(Busy, match="database is locked"):
             attempt.go()
     finally:
         hindrance.__exit__(None, None, None)
@@ -330,7 +330,7 @@ def test_a_transaction_that_cannot_be_entered_gives_the_claim_back(
 
     attempt = Attempt("database", mode)
     monkeypatch.setattr(in_database, "enter_outermost", locked)
-    with pytest.raises(Busy):
+    with pytest.raises(Busy, match="database is locked"):
         attempt.go()
     assert (attempt.state, effects_left()) == ("open", 0)
 

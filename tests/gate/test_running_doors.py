@@ -245,6 +245,16 @@ def test_the_sites_own_answer_inside_is_the_answer(
     assert (effects(), request.status) == ([], "approved")
 
 
+def test_of_two_outcomes_that_nobody_knows_each_request_gets_its_own_reference(
+    approved: Callable[[str], Approved], site: Behaviour
+) -> None:
+    requests = [approved(path) for path in EXTERNAL]
+    site.after_effect = raising(TimeoutError())
+    for _ in ("performs", "repeats"):
+        for request in requests:
+            assert request.reference_of(request.go()) == request.operation_id
+
+
 # ATOMIC_REQUESTS
 
 

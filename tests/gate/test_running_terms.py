@@ -250,7 +250,7 @@ def test_a_late_finish_after_a_take_over_that_did_nothing_is_busy_and_the_approv
         performing.free(read(attempt.run.operation), LONG_AFTER)
 
     monkeypatch.setattr(in_database, "_roll_back", rolled_back)
-    with pytest.raises(Busy):
+    with pytest.raises(Busy, match="taken over by one that did nothing"):
         attempt.go()
     assert (attempt.state, effects_left()) == ("open", 0)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
@@ -22,14 +23,15 @@ from poppy_operations.declarations import CurrentOperation
 from poppy_operations.gate import references, rounds
 from poppy_operations.lifecycle import performing
 from poppy_operations.lifecycle.durable import Busy
-from poppy_operations.models import Operation
+from poppy_operations.models import Approval, Operation
 from poppy_operations.sessions.refusals import KeysUnavailable
 from poppy_operations.sessions.tokens import TokenVerifier
 from tests.agents import SessionOf, approval_of
 from tests.shop import operations as shop
 from tests.shop.models import Item
 from tests.shop.operations import Behaviour
-from tests.website.asking import ORDER, ask, quiet
+from tests.website.asking import ORDER, TWO, ask, quiet, recorded
+from tests.website.conftest import Clock
 
 pytestmark = pytest.mark.django_db
 Effects = Callable[[], list[str]]
@@ -125,6 +127,114 @@ def test_an_agents_browser_that_nobody_knows_is_served_where_no_approval_is_need
     site.needed = False
     assert browser.post("/buy/", ORDER).status_code == 302
     assert effects() == ["shop.buy 1 jacket"]
+
+
+@pytest.mark.parametrize("neighbours", ["waiting", "approved", "performing"])
+def test_what_needs_no_approval_is_gated_by_an_operation_of_its_own_alone(
+    neighbours: str, signed_out: SessionOf, jacket: Item, site: Behaviour, effects: Effects
+) -> None:
+    browser = signed_out.browser()
+    ask(browser)  # nobody approves it
+    ref = ask(browser, "/buy/", TWO)
+    if neighbours != "waiting":
+        signed_out.approve(ref)
+    if neighbours == "performing":
+        assert performing.begin(
+            Operation.objects.get(revisions__ref=ref),
+            Approval.objects.get(),
+            attempt="elsewhere",
+            effects="database",
+            lease_s=60,
+            now=timezone.now(),
+        )
+    site.needed = False
+    assert browser.post("/buy/", ORDER).status_code == 302
+    assert effects() == ["shop.buy 1 jacket"]
+    assert not Operation.objects.filter(state=Operation.State.PERFORMED).exists()
+    # The neighbour's own request goes by its approval, where it has one.
+    assert browser.post("/buy/", TWO).status_code == (403 if neighbours == "performing" else 302)
+    performed = Operation.objects.filter(state=Operation.State.PERFORMED)
+    assert [row.revisions.get().ref for row in performed] == [ref] * (neighbours == "approved")
+
+
+@pytest.mark.parametrize("minutes", [14, 16])
+def test_an_expired_approval_gates_nothing_that_needs_none(
+    minutes: int, signed_out: SessionOf, jacket: Item, site: Behaviour, clock: Clock
+) -> None:
+    browser = signed_out.browser()
+    recorded(signed_out, browser)
+    site.needed = False
+    clock.at(minutes=minutes)
+    assert browser.post("/buy/", ORDER).status_code == 302
+    assert Operation.objects.get().state == ("performed" if minutes < 15 else "open")
+
+
+def test_a_claim_that_is_lost_again_and_again_is_nobodys_fault(
+    signed_out: SessionOf,
+    jacket: Item,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    browser = signed_out.browser()
+    recorded(signed_out, browser)
+    monkeypatch.setattr(performing, "begin", lambda *_arguments, **_named: False)
+    answer = browser.post("/buy/", ORDER)
+    assert (answer.status_code, answer["Retry-After"]) == (503, "1")
+    (told,) = caplog.records
+    assert told.levelname == "WARNING"
+    assert told.getMessage() == "The database was in the way; nothing was performed."
+    assert "The claim was lost again and again." in caplog.text
+
+
+# What an approval is missed by
+
+
+def told_of_differences(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
+    """What the log says of approvals with the same terms."""
+    return [vars(one) for one in caplog.records if "same terms" in one.getMessage()]
+
+
+GIFT = {**ORDER, "gift": "for my secret friend", "note": "1"}
+
+
+def test_the_log_names_the_fields_by_which_a_request_misses_an_approval(
+    signed_out: SessionOf, jacket: Item, caplog: pytest.LogCaptureFixture
+) -> None:
+    browser = signed_out.browser()
+    _, approval = recorded(signed_out, browser)
+    with caplog.at_level(logging.INFO, "poppy_operations"):
+        refs = [ask(browser, "/buy/", GIFT) for _ in range(2)]
+    assert refs[0] == refs[1]
+    for told in told_of_differences(caplog):
+        assert told["levelname"] == "INFO"
+        assert told["message"] == "An approval has the same terms and other content: gift, note"
+        assert told["fields"] == ["gift", "note"]
+        assert told["operation_id"] == approval["operation_id"]
+        assert told["action"] == "shop.buy"
+    assert len(told_of_differences(caplog)) == 2
+    assert "friend" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("path", "order", "approved"),
+    [("/buy/", ORDER, False), ("/buy/", TWO, True), ("/refund/", ORDER, True)],
+    ids=["not approved", "other terms", "another action"],
+)
+def test_the_log_says_nothing_of_what_could_not_have_been_meant(
+    path: str,
+    order: dict[str, str],
+    approved: bool,
+    signed_out: SessionOf,
+    jacket: Item,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    browser = signed_out.browser()
+    ref = ask(browser, path, order)
+    if approved:
+        signed_out.approve(ref)
+    with caplog.at_level(logging.INFO, "poppy_operations"):
+        ask(browser, "/buy/", GIFT)
+    assert told_of_differences(caplog) == []
 
 
 def test_a_reference_that_cannot_be_told_now_does_not_read_as_a_failure(
