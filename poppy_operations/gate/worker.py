@@ -51,11 +51,12 @@ def _enqueue(attempt: Run) -> None:
     try:
         enqueue(attempt.operation.operation_id, attempt.attempt)
     except Exception as error:
-        # The message may be on its way all the same: its attempt then finds nothing to start.
         attempt.log(logging.ERROR, "The queue did not take an attempt.", error)
-        performing.release_unstarted(attempt.operation, attempt.attempt)
-        message = "The queue did not take an attempt; nothing was performed."
-        raise Busy(message) from error
+        # The message may be on its way all the same: its attempt then finds nothing to start,
+        # unless a worker was faster, and whoever asks is told what became of it.
+        if performing.release_unstarted(attempt.operation, attempt.attempt):
+            message = "The queue did not take an attempt; nothing was performed."
+            raise Busy(message) from error
 
 
 @dataclass(frozen=True)

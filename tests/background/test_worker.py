@@ -320,16 +320,30 @@ def test_a_queue_that_took_it_and_said_otherwise_has_it_done_once(
     assert mine.times == 1
 
 
+@both
 def test_a_worker_that_is_faster_than_the_fault_of_the_queue_keeps_its_attempt(
-    job: MakeJob, settings: Any
+    job: MakeJob, settings: Any, effects: str
 ) -> None:
     settings.POPPY_OPERATIONS["QUEUE"] = "tests.background.test_worker.performed_and_failed"
-    mine = job()
-    assert mine.send().status_code == 503
+    mine = job(effects=effects)
+    assert json.loads(mine.send().content) == {"done": mine.operation_id}
     assert mine.times == 1
     assert state() == "performed"
 
     assert mine.is_done()
+
+
+@both
+def test_no_browser_is_told_to_repeat_what_a_worker_performed_before_the_queue_failed(
+    job: MakeJob, settings: Any, effects: str
+) -> None:
+    settings.POPPY_OPERATIONS["QUEUE"] = "tests.background.test_worker.performed_and_failed"
+    mine = job("website", effects)
+    answer = mine.send()
+
+    assert answer.status_code == 200
+    assert "did not take up this request" not in answer.content.decode()
+    assert (mine.times, mine.status()) == (1, "performed")
 
 
 def performed_and_failed(operation_id: str, attempt: str) -> None:
