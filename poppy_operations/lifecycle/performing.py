@@ -72,7 +72,8 @@ def begin(
     changed its ``attempt``. An approval that is not stored yet is stored in the same commit.
     Raises ``Busy``.
     """
-    length = max(lease_s, operation.lease_s if effects == Operation.Effects.DATABASE else 0)
+    in_database = effects == Operation.Effects.DATABASE
+    length = max(lease_s, operation.lease_s) if in_database else lease_s
     lease = QUEUE_LEASE if queued else timedelta(seconds=length)
 
     def write() -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from poppy_operations.protocol.approval import ApprovalStatement
 from poppy_operations.signals import approval_declined, approval_recorded
 from tests.lifecycle.rows import (
     ANSWER,
+    ASKED,
     MINE,
     NOW,
     OTHER,
@@ -289,6 +291,17 @@ def test_void_leaves_other_operations_alone() -> None:
     assert facts(neighbour.operation) == before
     assert read(theirs).voided_at is None
     assert read(neighbour).retired_at is None
+
+
+def test_void_leaves_the_approval_of_another_revision_alone() -> None:
+    first = returned(interface="website")
+    asked = replace(ASKED, interface="website")
+    second = asking.return_revision(asked, read(first.operation), NOW)
+    assert second is not None
+    approval, other = record(first), record(second)
+    assert void(approval)
+    assert read(other).voided_at is None
+    assert read(second).retired_at is None
 
 
 def test_void_of_what_had_given_way_keeps_when_it_did() -> None:

@@ -80,6 +80,10 @@ def test_a_revision_stands_for_its_owner_operation_terms_content_and_end(monkeyp
     ]
 
 
+def test_return_operation_keeps_the_conversation_that_it_was_asked_in() -> None:
+    assert read(returned(conversation="c-1").operation).conversation == "c-1"
+
+
 @pytest.mark.parametrize(
     "owner", [Owner(None, None, "5"), Owner("a", "", None), Owner("a", "u", "")]
 )
@@ -141,6 +145,7 @@ def test_return_revision_counts_on_and_keeps_the_earlier_one() -> None:
     assert second.revision != first.revision
     assert second.operation_id == first.operation_id
     assert (second.number, second.terms) == (2, '{"amount":"75.00"}')
+    assert second.returned_at == later.replace(microsecond=0)
     assert second.expires_at == later.replace(microsecond=0) + timedelta(minutes=15)
     assert read(first).retired_at is None
     assert facts(first.operation) == {**before, "revision_count": 2}
