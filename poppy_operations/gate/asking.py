@@ -6,6 +6,7 @@ import logging
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from poppy_operations.conf import conf
 from poppy_operations.declarations import Each
@@ -46,7 +47,7 @@ class Ask:
     wanted: Wanted
     named: str = ""
 
-    @property
+    @cached_property
     def slot(self) -> str:
         """Where at most one operation that is not performed stands: what the site calls one action.
 
@@ -64,9 +65,15 @@ class Ask:
 
     def is_same(self, revision: Revision) -> bool:
         """Whether a revision describes exactly this request (check 3)."""
+        return revision.terms_digest == self.wanted.terms.digest and self._has_content_of(revision)
+
+    def is_same_action(self, revision: Revision) -> bool:
+        """Whether a revision is of the action that this request is for, whatever its terms."""
+        return revision.operation.slot == self.slot or self._has_content_of(revision)
+
+    def _has_content_of(self, revision: Revision) -> bool:
         return (
-            revision.terms_digest == self.wanted.terms.digest
-            and revision.content_digest in self.wanted.content_digests
+            revision.content_digest in self.wanted.content_digests
             and revision.operation.action == self.call.action.name
             and revision.operation.interface == self.caller.interface
         )
@@ -138,8 +145,8 @@ def _make_room(asked: Ask, rows: Sequence[Revision]) -> Refused | None:
     ]
     if len(waiting) < conf.open_revisions:
         return None
-    unseen = [revision for revision in waiting if revision.looked_up_at is None]
-    oldest = min(unseen, key=lambda revision: (revision.returned_at, revision.pk), default=None)
+    # Rows without a record come in the order in which they were returned.
+    oldest = next((revision for revision in waiting if revision.looked_up_at is None), None)
     if oldest is not None:
         asking.retire(oldest, now)
         return None

@@ -14,6 +14,7 @@ from django.utils import timezone
 from poppy_operations.gate.worker import perform_attempt
 from poppy_operations.models import Operation, Revision
 from tests.agents import SessionOf, approval_of, reference
+from tests.api import orders
 from tests.api.agents import ApiClient
 from tests.api.company import Strict
 from tests.api.orders import api as behaviour
@@ -113,6 +114,23 @@ def test_an_outcome_that_nobody_knows(signed_in: SessionOf, site: Behaviour) -> 
     with with_a_replica():
         operation = api.ask()
         assert [api.approve(operation).status_code for _ in range(2)] == [503, 503]
+
+
+def test_a_worker_that_is_faster_than_the_request_that_began(
+    signed_in: SessionOf, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(declared, "queue", perform_attempt, raising=False)
+    settings.POPPY_OPERATIONS = {
+        **settings.POPPY_OPERATIONS,
+        "QUEUE": "tests.shop.operations.queue",
+    }
+    monkeypatch.setattr(orders.transfer, "background", True)
+    monkeypatch.setattr(orders.transfer, "perform", lambda _: {"transferred": True})
+    api = ApiClient(signed_in, "/api/transfer/")
+    with with_a_replica():
+        operation = api.ask()
+        answer = api.approve(operation)
+    assert (answer.status_code, answer.json()) == (200, {"transferred": True})
 
 
 def test_a_worker(

@@ -231,6 +231,33 @@ def test_when_all_were_looked_up_the_next_ask_has_to_wait(
 
 
 @pytest.mark.requirement("OPS-8.2-08")
+def test_what_was_approved_takes_no_room(signed_out: SessionOf, jacket: Item, few: int) -> None:
+    browser = signed_out.browser()
+    refs = [ask(browser, "/buy/", quantity(number)) for number in (1, 2, 3)]
+    for ref in refs:
+        signed_out.look_up(ref)
+    assert browser.post("/buy/", quantity(4)).status_code == 429
+    signed_out.approve(refs[1])
+    signed_out.look_up(ask(browser, "/buy/", quantity(4)))
+    assert browser.post("/buy/", quantity(5)).status_code == 429
+
+
+def test_what_expired_takes_no_room_not_even_in_the_slot_that_is_asked_for(
+    signed_in: SessionOf, jacket: Item, few: int, clock: Clock
+) -> None:
+    browser = signed_in.browser()
+    expired = ask(browser, EXCHANGE)
+    signed_in.look_up(expired)
+    clock.at(minutes=10)
+    for order in ("o2", "o3"):
+        signed_in.look_up(ask(browser, f"/orders/{order}/exchange/"))
+    clock.at(minutes=16)
+    operation = signed_in.look_up(ask(browser, EXCHANGE))
+    first = Operation.objects.get(revisions__ref=expired)
+    assert operation["operation_id"] == first.operation_id
+    assert browser.post("/orders/o4/exchange/", ORDER).status_code == 429
+
+
 def test_a_flood_never_stands_in_the_way_of_what_was_approved(
     signed_out: SessionOf, jacket: Item, few: int, effects: Effects
 ) -> None:
