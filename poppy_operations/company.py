@@ -14,6 +14,7 @@ from poppy_operations.conf import conf
 from poppy_operations.declarations import CurrentOperation, DeclaredAction, Decline, Refusal
 from poppy_operations.protocol.approval import ApprovalStatement
 from poppy_operations.sessions.refusals import InvalidToken, KeysUnavailable, SessionRefused
+from poppy_operations.sessions.reports import hide_from_reports
 from poppy_operations.sessions.session import Session
 from poppy_operations.sessions.tokens import TokenVerifier
 from poppy_operations.sessions.verification import SessionVerifier
@@ -105,6 +106,7 @@ def verified_session(request: HttpRequest) -> Session:
     """
     outcome: Session | SessionRefused | None = getattr(request, _VERIFIED, None)
     if outcome is None:
+        hide_from_reports(request)
         try:
             outcome = get_company().session_for(request)
         except SessionRefused as refused:

@@ -14,6 +14,7 @@ from poppy_operations.browser import atomic, logins, marks
 from poppy_operations.browser.state import Browser, browser_of
 from poppy_operations.company import verified_session
 from poppy_operations.sessions.refusals import SessionRefused
+from poppy_operations.sessions.reports import hide_from_reports
 from poppy_operations.sessions.session import Session
 from poppy_operations.sessions.verification import has_session
 
@@ -119,6 +120,7 @@ def _gated_aliases(request: HttpRequest, callback: Callable[..., Any]) -> tuple[
 
 def _begin(request: HttpRequest) -> None:
     request.poppy = RequestFacts(request)  # type: ignore[attr-defined]  # our own addition
+    hide_from_reports(request)
     marks.keep_mark(request)
     logins.watch_user(request)
 

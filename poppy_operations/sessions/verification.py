@@ -10,7 +10,7 @@ import hashlib
 import re
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
@@ -58,10 +58,10 @@ class SessionHeaders:
     Several of a kind arrive joined by commas, as web servers join them, and are refused as such.
     """
 
-    session: str | None
+    session: str | None = field(repr=False)
     version: str | None = None
     extensions: str | None = None
-    authorization: str | None = None
+    authorization: str | None = field(default=None, repr=False)
 
     @classmethod
     def of(cls, request: HttpRequest) -> SessionHeaders:
