@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.utils.module_loading import import_string
 
@@ -29,6 +30,7 @@ from poppy_operations.gate.steps import Steps, database, run
 from poppy_operations.lifecycle import performing
 from poppy_operations.lifecycle.durable import Busy, using
 from poppy_operations.models import Operation
+from poppy_operations.sessions.agents import revoked_client_ids
 
 logger = logging.getLogger("poppy_operations")
 
@@ -85,9 +87,14 @@ def perform_attempt(operation_id: str, attempt: str) -> bool:
             state=Operation.State.PERFORMING,
             started_at=None,
         )
+        .annotate(is_revoked=Q(client_id__in=revoked_client_ids()))
         .first()
     )
     if operation is None or operation.approval is None:
+        return False
+    if operation.is_revoked:
+        _log(operation, "The agent of a queued attempt was revoked; nothing is performed.")
+        performing.release_unstarted(operation, attempt)
         return False
     action = _action_of(operation)
     if action is None:

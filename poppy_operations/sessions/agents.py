@@ -58,6 +58,11 @@ def listed_agents() -> QuerySet[Agent]:
     return Agent.objects.using(using).order_by("client_id")
 
 
+def revoked_client_ids() -> QuerySet[Agent, str]:
+    """Give the client IDs of all revoked agents, to be asked for inside another query."""
+    return listed_agents().filter(status=Agent.Status.REVOKED).values_list("client_id", flat=True)
+
+
 def add_agent(
     client_id: str,
     *,

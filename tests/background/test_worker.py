@@ -25,6 +25,7 @@ from poppy_operations.gate.worker import as_response, perform_attempt
 from poppy_operations.lifecycle import performing
 from poppy_operations.lifecycle.durable import Busy
 from poppy_operations.models import Approval, Operation, Performance
+from poppy_operations.testing.agents import PersonalAgent
 from tests.background.agents import MakeJob
 from tests.crash.site import Moments, in_database_later, outside_later
 from tests.lifecycle.rows import in_the_way
@@ -477,6 +478,35 @@ def test_a_fault_after_something_reached_outside_is_an_unknown_outcome(
     assert maintenance.reconcile().performed == 1
 
     assert mine.send().status_code == 201  # as the hook says it
+    assert mine.times == 1
+
+
+# Revoked agents
+
+
+@both
+@doors
+def test_what_waits_for_a_worker_is_not_performed_for_a_revoked_agent(
+    job: MakeJob, broker: Queue, door: str, effects: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    mine = job(door, effects)
+    mine.send()
+    maintenance.revoke(Operation.objects.get().client_id or "")
+    assert broker.deliver() == [False]
+
+    assert (mine.times, state()) == (0, "open")
+    revoked = said(caplog, "The agent of a queued attempt was revoked; nothing is performed.")
+    assert revoked.levelno == logging.WARNING
+
+
+def test_that_one_agent_was_revoked_is_nothing_to_another_one(
+    job: MakeJob, broker: Queue, other_agent: PersonalAgent
+) -> None:
+    mine = job()
+    mine.send()
+    maintenance.revoke(other_agent.client_id)
+
+    assert broker.deliver() == [True]
     assert mine.times == 1
 
 
