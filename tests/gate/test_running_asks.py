@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -13,13 +14,13 @@ from poppy_operations.gate.answers import ApprovalRequired, Refused, StillPerfor
 from poppy_operations.gate.asking import Ask, ask, ask_under_way
 from poppy_operations.gate.callers import Caller
 from poppy_operations.gate.calls import Wanted
-from poppy_operations.gate.reading import live_revisions
+from poppy_operations.gate.reading import is_in_use, live_revisions
 from poppy_operations.lifecycle import asking
 from poppy_operations.lifecycle.durable import Busy
 from poppy_operations.models import Operation, Revision
 from poppy_operations.protocol.canonical import digest
-from tests.gate.runs import TERMS, Attempt
-from tests.lifecycle.rows import MINE, NOW, OWNER, begun
+from tests.gate.runs import OTHER_TERMS, TERMS, Attempt
+from tests.lifecycle.rows import ASKED, MINE, NOW, OWNER, begun, returned
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 SLOT = digest("slot")
@@ -122,6 +123,34 @@ def test_amb_13_a_repeat_gets_one_further_revision_and_then_the_same() -> None:
     assert first.under_way
     assert ask_under_way(call, caller, in_use, live_revisions(OWNER, NOW)) == first
     assert Revision.objects.count() == 2
+
+
+@pytest.mark.ambiguity("AMB-13")
+def test_amb_13_a_repeat_gets_a_revision_of_what_is_performed_and_of_no_neighbour() -> None:
+    attempt = Attempt("external", interface="website")
+    mine = {
+        "action": attempt.run.operation.action,
+        "interface": "website",
+        "terms": TERMS.text,
+        "terms_digest": TERMS.digest,
+    }
+    returned(**mine, slot=digest("another action"))
+    others = {"terms": OTHER_TERMS.text, "terms_digest": OTHER_TERMS.digest}
+    for neighbour in (others, {"content_digest": digest("other content")}):
+        row = replace(ASKED, **{**mine, **neighbour}, slot=SLOT)
+        assert asking.return_revision(row, attempt.operation, NOW) is not None
+    begun(attempt.run.revision, approval=attempt.run.approval, effects="external")
+    asked = an_ask(attempt)
+    rows = live_revisions(OWNER, NOW)
+    (in_use,) = [row for row in rows if is_in_use(row)]
+    assert len(rows) == 4
+    answer = ask_under_way(asked.call, asked.caller, in_use, rows)
+    assert isinstance(answer, ApprovalRequired)
+    further = Revision.objects.latest("pk")
+    assert Revision.objects.count() == 5
+    assert answer.operation.revision == further.revision
+    for of in ("operation_id", "terms", "terms_digest", "content_digest", "summary"):
+        assert getattr(further, of) == getattr(in_use, of)
 
 
 def test_a_repeat_that_others_overtake_looks_again() -> None:
