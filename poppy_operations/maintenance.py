@@ -9,13 +9,16 @@ from __future__ import annotations
 import json
 import logging
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from uuid import UUID
 
+from django.db import InterfaceError, OperationalError
 from django.db.models import QuerySet
 from django.http import HttpResponseBase, JsonResponse
+from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
 
 from poppy_operations.browser.joins import end_joins_of, purge_joins
@@ -25,7 +28,7 @@ from poppy_operations.gate.approvals import current_operation
 from poppy_operations.gate.stored import as_sent, stored_answer
 from poppy_operations.gate.worker import enqueue
 from poppy_operations.lifecycle import performing, purging
-from poppy_operations.lifecycle.durable import Busy, using
+from poppy_operations.lifecycle.durable import Busy, durably, using
 from poppy_operations.lifecycle.performing import StoredAnswer
 from poppy_operations.lifecycle.settling import can_settle, ended_or_over, settle
 from poppy_operations.models import Agent, Operation, Performance
@@ -47,23 +50,55 @@ class Purged:
 
 @dataclass(frozen=True)
 class Reconciled:
-    """How the attempts that could be judged ended."""
+    """How the attempts that could be judged ended, and how many were enqueued again."""
 
     performed: int = 0
     not_performed: int = 0
     still_unknown: int = 0
     freed: int = 0
+    requeued: int = 0
+
+
+class Interrupted(Busy):
+    """The database was in the way of maintenance; ``done`` is what was done before, and stays."""
+
+    def __init__(self, done: Purged | Reconciled) -> None:
+        super().__init__(done)
+        self.done = done
+
+    def __str__(self) -> str:
+        done = ", ".join(f"{name} {number}" for name, number in counts(self.done).items())
+        return f"The database was in the way. Done before, and it stays: {done}. Run it again."
 
 
 @dataclass(frozen=True)
 class Stuck:
-    """An operation that does not end by itself; ``why`` says what it waits for."""
+    """An operation that does not end by itself; ``why`` says what it waits for.
+
+    Somebody has to find out what became of it, unless the next request frees it. ``admin_path`` is
+    empty where the admin is not installed.
+    """
 
     operation_id: str
     action: str
     interface: str
-    since: str
+    since: datetime
     why: str
+    needs_somebody: bool
+    next_step: str
+    idempotency_key: str
+    client_id: str | None
+    account: str | None
+    admin_path: str
+
+
+FIND_OUT = "Look for the idempotency key where the action reaches, then settle the operation."
+NEXT_STEPS = {
+    "unknown outcome": f"Run poppy_reconcile. If that finds out nothing: {FIND_OUT}",
+    "no reconcile hook": FIND_OUT,
+    "action gone": f"The code declares no such action. {FIND_OUT}",
+    "lapsed": "Nothing: the next request frees it, or poppy_reconcile.",
+}
 
 
 def counts(result: Purged | Reconciled) -> dict[str, int]:
@@ -75,16 +110,22 @@ def purge(*, now: datetime | None = None, dry_run: bool = False, batch: int = BA
     """Forget operations a day after all their revisions expired, in small batches.
 
     Whatever is performing or of unknown outcome stays, and so does every performed operation that
-    an unexpired approval could still name. With ``dry_run`` nothing is deleted.
+    an unexpired approval could still name. With ``dry_run`` nothing is deleted. Raises
+    ``Interrupted``, which is ``Busy`` and says what was forgotten before.
     """
     moment = now or timezone.now()
-    joins = purge_joins(moment - purging.MARGIN, dry_run=dry_run, batch=batch)
+    over = partial(purge_joins, moment - purging.MARGIN)
     if dry_run:
-        return Purged(purging.forgettable(moment).count(), joins)
-    operations = 0
-    while forgotten := purging.forget(moment, batch):
-        operations += forgotten
-    return Purged(operations, joins)
+        return Purged(purging.forgettable(moment).count(), over(dry_run=True))
+    done = Purged(0, 0)
+    try:
+        while joins := durably(partial(over, batch=batch)):
+            done = replace(done, joins=done.joins + joins)
+        while operations := purging.forget(moment, batch):
+            done = replace(done, operations=done.operations + operations)
+    except Busy as error:
+        raise Interrupted(done) from error
+    return done
 
 
 def revoke(client_id: str, *, now: datetime | None = None) -> Agent:
@@ -127,11 +168,8 @@ def requeue(*, now: datetime | None = None, dry_run: bool = False) -> int:
 
 def _over(now: datetime) -> QuerySet[Operation]:
     """Attempts that ended as unknown, or whose lease is over."""
-    return (
-        Operation.objects.using(using())
-        .select_related("approval__revision__operation")
-        .filter(ended_or_over(now), state=Operation.State.PERFORMING)
-    )
+    attempts = Operation.objects.using(using()).filter(state=Operation.State.PERFORMING)
+    return attempts.filter(ended_or_over(now))
 
 
 def _all(found: QuerySet[Operation]) -> Iterator[Operation]:
@@ -146,20 +184,39 @@ def reconcile(*, now: datetime | None = None, dry_run: bool = False) -> Reconcil
     """Ask each external action what became of the attempts that nobody knows the end of.
 
     Each is read again just before, so that no hook is asked while another attempt runs. An error
-    in a hook means still unknown. Attempts that lapsed, which did nothing, are freed. With
-    ``dry_run`` nobody is asked and nothing is freed.
+    in a hook means still unknown. Attempts that lapsed, which did nothing, are freed, and queued
+    ones that no worker has started are enqueued again, as ``requeue`` does. With ``dry_run``
+    nobody is asked and nothing is changed. Raises ``Interrupted``, which is ``Busy`` and says
+    how attempts ended before.
     """
     ends: Counter[str] = Counter()
-    for found in _all(_over(now or timezone.now())):
-        moment = now or timezone.now()
-        operation = _over(moment).filter(pk=found.pk).first()
-        if operation is not None:
-            ends[_would_end(operation, moment) if dry_run else _end_of(operation, moment)] += 1
+    try:
+        if dry_run:
+            moment = now or timezone.now()
+            ends.update(_would_end(operation, moment) for operation in _all(_over(moment)))
+        else:
+            ends.update(_ends(now))
+        ends["requeued"] = requeue(now=now, dry_run=dry_run)
+    except (OperationalError, InterfaceError) as error:
+        raise Interrupted(Reconciled(**ends)) from error
     return Reconciled(**ends)
 
 
 def _would_end(operation: Operation, now: datetime) -> str:
     return "freed" if performing.is_lapsed(operation, now) else "still_unknown"
+
+
+def _ends(now: datetime | None) -> Iterator[str]:
+    """End what can be ended, and say how."""
+    for found in _all(_over(now or timezone.now()).only("pk")):
+        moment = now or timezone.now()
+        examined = _over(moment).select_related("approval__revision").filter(pk=found.pk)
+        operation = examined.first()
+        if operation is not None:
+            end = _end_of(operation, moment)
+            if end != "still_unknown":
+                _log(logging.INFO, f"Reconciled: {end.replace('_', ' ')}.", operation)
+            yield end
 
 
 def _end_of(operation: Operation, now: datetime) -> str:
@@ -181,7 +238,9 @@ def _reconciled(operation: Operation, now: datetime) -> str:
     hook = None if action is None else action.reconcile_hook
     if hook is None or operation.approval is None:
         return "still_unknown"
-    found: object = hook(current_operation(operation.approval.revision, None))
+    revision = operation.approval.revision
+    revision.operation = operation
+    found: object = hook(current_operation(revision, None))
     if found is None:
         return "still_unknown"
     answer = None if isinstance(found, NotPerformed) else answer_of(found, operation)
@@ -205,7 +264,8 @@ def answer_of(performed: object, operation: Operation) -> StoredAnswer:
     ``ValueError`` for an answer that reads as a failure.
     """
     if not isinstance(performed, Performed):
-        message = f"It is Performed, NotPerformed or None, not {type(performed).__name__}."
+        kind = type(performed).__name__
+        message = f"A reconcile hook returns Performed, NotPerformed or None, not {kind}."
         raise TypeError(message)
     on_website = operation.interface == Operation.Interface.WEBSITE
     result = performed.result
@@ -248,20 +308,33 @@ def settle_by_hand(
 
 def stuck(*, now: datetime | None = None) -> Sequence[Stuck]:
     """List the operations that do not end by themselves, the oldest first."""
-    found = _stuck(now or timezone.now())
+    moment = now or timezone.now()
+    found = (_stuck(operation, moment) for operation in _all(_over(moment)))
     return sorted(found, key=lambda item: item.since)
 
 
-def _stuck(now: datetime) -> Iterator[Stuck]:
-    for operation in _all(_over(now)):
-        since = operation.outcome_unknown_since or operation.lease_until
-        yield Stuck(
-            operation_id=operation.operation_id,
-            action=operation.action,
-            interface=operation.interface,
-            since="" if since is None else since.isoformat(),
-            why=_why(operation, now),
-        )
+def _stuck(operation: Operation, now: datetime) -> Stuck:
+    why = _why(operation, now)
+    return Stuck(
+        operation_id=operation.operation_id,
+        action=operation.action,
+        interface=operation.interface,
+        since=operation.outcome_unknown_since or operation.lease_until or now,
+        why=why,
+        needs_somebody=why != "lapsed",
+        next_step=NEXT_STEPS[why],
+        idempotency_key=operation.idempotency_key,
+        client_id=operation.client_id,
+        account=operation.account,
+        admin_path=_admin_path(operation),
+    )
+
+
+def _admin_path(operation: Operation) -> str:
+    try:
+        return reverse("admin:poppy_operations_operation_change", args=(operation.pk,))
+    except NoReverseMatch:
+        return ""
 
 
 def _why(operation: Operation, now: datetime) -> str:
@@ -273,10 +346,8 @@ def _why(operation: Operation, now: datetime) -> str:
     return "unknown outcome" if action.reconcile_hook else "no reconcile hook"
 
 
-def as_json(result: Purged | Mapping[str, int] | Sequence[Stuck]) -> str:
-    """Spell a result for machines."""
-    if isinstance(result, Purged):
+def as_json(result: Purged | Reconciled | Sequence[Stuck]) -> str:
+    """Spell a result for machines; a time as ISO 8601."""
+    if isinstance(result, Purged | Reconciled):
         return json.dumps(counts(result))
-    if isinstance(result, Mapping):
-        return json.dumps(dict(result))
-    return json.dumps([asdict(item) for item in result])
+    return json.dumps([asdict(item) for item in result], default=datetime.isoformat)

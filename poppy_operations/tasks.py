@@ -1,10 +1,7 @@
 """Celery tasks (extra ``celery``): background attempts, and maintenance as one-line wrappers.
 
-Entries for ``CELERY_BEAT_SCHEDULE``, each by its task's name::
-
-    "poppy-requeue":   {"task": "poppy_operations.requeue",   "schedule": 300},
-    "poppy-reconcile": {"task": "poppy_operations.reconcile", "schedule": 300},
-    "poppy-purge":     {"task": "poppy_operations.purge",     "schedule": 3600},
+A schedule names ``poppy_operations.purge``, ``poppy_operations.reconcile`` and, to have queued
+attempts enqueued again sooner, ``poppy_operations.requeue``; docs/how-to/maintenance.md has one.
 
 ``POPPY_OPERATIONS["QUEUE"]`` names this module's ``enqueue`` unless it is set to something else.
 """
@@ -43,7 +40,7 @@ def purge() -> dict[str, int]:
 
 @shared_task(name="poppy_operations.reconcile")
 def reconcile() -> dict[str, int]:
-    """Find out what became of attempts of unknown outcome."""
+    """Do what ``manage.py poppy_reconcile`` does."""
     return maintenance.counts(maintenance.reconcile())
 
 

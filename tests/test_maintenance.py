@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -10,17 +12,18 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.db import OperationalError, connection, connections
 from django.http import HttpResponse, HttpResponseRedirect
 from django.template import engines
 from django.template.response import SimpleTemplateResponse
+from django.test.utils import CaptureQueriesContext
 
 from poppy_operations import Action, NotPerformed, Performed, maintenance
 from poppy_operations.declarations import registry
 from poppy_operations.lifecycle import asking, performing, purging
 from poppy_operations.lifecycle.durable import Busy
-from poppy_operations.maintenance import Purged, Reconciled
+from poppy_operations.maintenance import Interrupted, Purged, Reconciled
 from poppy_operations.models import (
     Approval,
     Decline,
@@ -30,6 +33,7 @@ from poppy_operations.models import (
     Revision,
     Settlement,
 )
+from poppy_operations.protocol.owner import Owner
 from tests.agents import SessionOf
 from tests.databases import has_connections_of_its_own
 from tests.lifecycle.rows import (
@@ -38,6 +42,7 @@ from tests.lifecycle.rows import (
     MINE,
     NOW,
     OTHER,
+    OWNER,
     SECOND,
     begun,
     facts,
@@ -93,6 +98,23 @@ def saying(answer: Any) -> Callable[[], Any]:
         return answer
 
     return say
+
+
+@contextmanager
+def beginning_with(word: str, number: int, times: int = 1) -> Iterator[None]:
+    """Let the database fail so many statements that begin with a word, from that one on."""
+    found = 0
+
+    def fail(execute: Callable[..., Any], sql: str, *args: Any) -> Any:
+        nonlocal found
+        found += sql.startswith(word)
+        if sql.startswith(word) and number <= found < number + times:
+            message = "database is locked"
+            raise OperationalError(message)
+        return execute(sql, *args)
+
+    with connection.execute_wrapper(fail):
+        yield
 
 
 # Reconcile
@@ -331,6 +353,48 @@ def test_many_are_reconciled_in_batches(reaching: Reaching, monkeypatch: Any) ->
     assert maintenance.reconcile(now=LEASE_OVER) == counted(performed=5)
 
 
+def test_each_operation_that_reconcile_ends_is_in_the_log(
+    reaching: Reaching, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "poppy_operations")
+    operation, lapsed = reaching.unknown("one"), returned(slot="two").operation
+    begun(lapsed.revisions.get())
+    reaching.says = saying(NotPerformed())
+    maintenance.reconcile(now=LEASE_OVER)
+
+    told = [
+        (record.operation_id, record.getMessage())  # type: ignore[attr-defined]  # an extra
+        for record in caplog.records
+        if record.getMessage().startswith("Reconciled")
+    ]
+    assert told == [
+        (operation.operation_id, "Reconciled: not performed."),
+        (lapsed.operation_id, "Reconciled: freed."),
+    ]
+
+
+def test_reconcile_enqueues_again_as_well(reaching: Reaching, broker: Queue) -> None:
+    waiting = returned()
+    begun(waiting, queued=True)
+    later = NOW + timedelta(minutes=2)
+    assert maintenance.reconcile(now=later, dry_run=True) == counted(requeued=1)
+    assert broker.messages == []
+    assert maintenance.reconcile(now=later) == counted(requeued=1)
+    assert broker.messages == [(waiting.operation.operation_id, MINE)]
+
+
+def test_a_database_that_gets_in_the_way_of_reconciling_leaves_what_was_ended(
+    reaching: Reaching, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(maintenance, "BATCH", 1)
+    first, second = reaching.unknown("one"), reaching.unknown("two")
+    reaching.says = saying(Performed())
+    with beginning_with("SELECT", 4), pytest.raises(Interrupted) as raised:
+        maintenance.reconcile(now=LEASE_OVER)
+    assert raised.value.done == counted(performed=1)
+    assert (read(first).state, read(second).state) == ("performed", "performing")
+
+
 def test_a_dry_run_asks_nobody_and_frees_nothing(reaching: Reaching) -> None:
     unknown, lapsed = reaching.unknown("one"), returned(slot="two")
     begun(lapsed)
@@ -397,8 +461,58 @@ def test_what_does_not_end_by_itself_is_listed_the_oldest_first(reaching: Reachi
         (gone.operation.operation_id, "action gone"),
         (lapsed.operation.operation_id, "lapsed"),
     ]
+    assert [item.needs_somebody for item in found] == [True, True, True, False]
     assert (found[0].action, found[0].interface) == (reaching.action.name, "api")
-    assert found[0].since == NOW.isoformat()
+    assert found[0].since == NOW
+
+
+def test_what_is_stuck_says_whose_it_is_where_to_look_and_what_to_do(reaching: Reaching) -> None:
+    operation = reaching.unknown()
+    reaching.says = saying(NotPerformed())
+    maintenance.reconcile(now=LEASE_OVER)
+    begun(operation.revisions.get(), effects="external", approval=Approval.objects.get())
+    (found,) = maintenance.stuck(now=LEASE_OVER)
+
+    assert found.idempotency_key == f"{operation.operation_id}-2"
+    assert (found.client_id, found.account) == (OWNER.client_id, None)
+    assert found.admin_path == f"/admin/poppy_operations/operation/{operation.pk}/change/"
+    assert found.next_step.startswith("Run poppy_reconcile.")
+
+
+def test_without_the_admin_what_is_stuck_has_no_page(reaching: Reaching, settings: Any) -> None:
+    reaching.unknown()
+    settings.ROOT_URLCONF = "poppy_operations.urls"
+    (found,) = maintenance.stuck(now=LEASE_OVER)
+    assert found.admin_path == ""
+
+
+def statements_of(work: Callable[[], Any]) -> list[str]:
+    with CaptureQueriesContext(connection) as queries:
+        work()
+    return [query["sql"] for query in queries if query["sql"].startswith("SELECT")]
+
+
+def test_the_list_of_what_is_stuck_reads_no_terms_and_costs_the_same_for_one_and_for_many(
+    reaching: Reaching,
+) -> None:
+    for number in range(3):
+        reaching.unknown(f"slot {number}")
+    first, last = statements_of(lambda: maintenance.stuck(now=LEASE_OVER))
+    assert "terms" not in first + last
+
+
+def test_reconcile_reads_the_terms_of_each_operation_once(reaching: Reaching) -> None:
+    for number in range(3):
+        reaching.unknown(f"slot {number}")
+    read_by = statements_of(lambda: maintenance.reconcile(now=LEASE_OVER))
+    assert sum("terms" in sql for sql in read_by) == 3
+    # Two look for operations, one for what waits in a queue.
+    assert len(read_by) == 3 + 2 + 1
+    assert not any("terms" in sql for sql in statements_of(dry_run))
+
+
+def dry_run() -> Reconciled:
+    return maintenance.reconcile(now=LEASE_OVER, dry_run=True)
 
 
 # Requeue
@@ -530,6 +644,25 @@ def test_a_database_in_the_way_of_a_purge_is_told() -> None:
     returned()
     with in_the_way("DELETE", 2), pytest.raises(Busy):
         maintenance.purge(now=EXPIRED + 2 * DAY)
+    assert rows()[0] == 1
+
+
+def test_a_purge_that_the_database_interrupts_says_what_was_forgotten_before(
+    monkeypatch: Any,
+) -> None:
+    for number in range(3):
+        returned(slot=f"slot {number}")
+    forget, calls = purging.forget, itertools.count()
+
+    def once(now: Any, most: int) -> int:
+        if next(calls):
+            raise Busy
+        return forget(now, most)
+
+    monkeypatch.setattr(purging, "forget", once)
+    with pytest.raises(Interrupted, match="it stays: operations 2, joins 0") as told:
+        maintenance.purge(now=EXPIRED + 2 * DAY, batch=2)
+    assert told.value.done == Purged(2, 0)
     assert rows()[0] == 1
 
 
@@ -715,7 +848,7 @@ def test_the_commands_have_nothing_to_do_at_first(db: None, capsys: Any) -> None
     assert purge == "Forgot 0 operations and 0 joins.\n"
     nothing = "Performed: 0. Not performed: 0. Still unknown: 0. Freed: 0. Enqueued again: 0.\n"
     assert told("poppy_reconcile", capsys=capsys) == nothing
-    assert told("poppy_stuck", capsys=capsys) == "0 stuck.\n"
+    assert told("poppy_stuck", "--fail", capsys=capsys) == "Stuck: 0. Need somebody: 0.\n"
     assert json.loads(told("poppy_stuck", "--json", capsys=capsys)) == []
 
 
@@ -733,31 +866,85 @@ def test_poppy_purge_forgets_and_counts(capsys: Any) -> None:
 def test_poppy_reconcile_asks_and_counts(reaching: Reaching, broker: Queue, capsys: Any) -> None:
     reaching.unknown()
     reaching.says = saying(NotPerformed())
+    begun(returned())
     dry = told("poppy_reconcile", "--dry-run", capsys=capsys)
-    assert dry.startswith("Nothing was changed; nobody was asked.\n")
-    assert "Still unknown: 1." in dry
+    assert dry == (
+        "Unknown: 1. Would free: 1. Would enqueue again: 0. "
+        "Nobody was asked, and nothing was changed.\nSee poppy_stuck for what is unknown.\n"
+    )
     counts = json.loads(told("poppy_reconcile", "--json", capsys=capsys))
 
-    assert counts == {**UNKNOWN, "still_unknown": 0, "not_performed": 1, "requeued": 0}
+    assert counts == {**UNKNOWN, "still_unknown": 0, "not_performed": 1, "freed": 1, "requeued": 0}
 
 
-def test_poppy_stuck_names_each_operation(reaching: Reaching, capsys: Any) -> None:
-    operation = reaching.unknown()
-    listed = told("poppy_stuck", capsys=capsys)
-    since = NOW.isoformat()
-
-    assert listed == (
-        f"{operation.operation_id} tests.reaching since {since}: unknown outcome\n1 stuck.\n"
+def test_poppy_reconcile_says_where_to_look_for_what_stays_unknown(
+    reaching: Reaching, capsys: Any
+) -> None:
+    reaching.unknown()
+    assert told("poppy_reconcile", capsys=capsys) == (
+        "Performed: 0. Not performed: 0. Still unknown: 1. Freed: 0. Enqueued again: 0.\n"
+        "See poppy_stuck for what is unknown.\n"
     )
-    assert json.loads(told("poppy_stuck", "--json", capsys=capsys)) == [
-        {
-            "operation_id": operation.operation_id,
-            "action": "tests.reaching",
-            "interface": "api",
-            "since": since,
-            "why": "unknown outcome",
-        }
-    ]
+
+
+@pytest.mark.parametrize("name", ["poppy_purge", "poppy_reconcile"])
+def test_a_database_in_the_way_of_a_command_is_said_in_a_sentence(name: str) -> None:
+    with (
+        beginning_with("SELECT", 1, times=2),
+        pytest.raises(CommandError, match=r"The database was in the way\. Done before"),
+    ):
+        call_command(name)
+
+
+def test_poppy_stuck_says_what_to_do_about_each_operation(reaching: Reaching, capsys: Any) -> None:
+    operation = reaching.unknown("one", owner=Owner("https://agent.example/client", "u1", "7"))
+    lapsed = returned(slot="two").operation
+    begun(lapsed.revisions.get())
+    page = f"/admin/poppy_operations/operation/{operation.pk}/change/"
+
+    assert (
+        told("poppy_stuck", capsys=capsys)
+        == f"""\
+{operation.operation_id} tests.reaching, unknown outcome since 2026-10-08T19:00:00+00:00
+  idempotency key: {operation.operation_id}
+  agent:           https://agent.example/client
+  account:         7
+  admin:           {page}
+  next:            {maintenance.NEXT_STEPS["unknown outcome"]}
+{lapsed.operation_id} shop.buy, lapsed since 2026-10-08T19:01:00+00:00
+  next:            Nothing: the next request frees it, or poppy_reconcile.
+Stuck: 2. Need somebody: 1.
+"""
+    )
+    assert json.loads(told("poppy_stuck", "--json", capsys=capsys))[0] == {
+        "operation_id": operation.operation_id,
+        "action": "tests.reaching",
+        "interface": "api",
+        "since": NOW.isoformat(),
+        "why": "unknown outcome",
+        "needs_somebody": True,
+        "next_step": maintenance.NEXT_STEPS["unknown outcome"],
+        "idempotency_key": operation.operation_id,
+        "client_id": "https://agent.example/client",
+        "account": "7",
+        "admin_path": page,
+    }
+
+
+def test_poppy_stuck_fails_for_monitoring_where_something_needs_somebody(
+    reaching: Reaching, settings: Any, capsys: Any
+) -> None:
+    begun(returned(slot="lapsed"))
+    call_command("poppy_stuck", "--fail")
+    reaching.unknown(owner=Owner(None, None, None))
+    settings.ROOT_URLCONF = "poppy_operations.urls"
+    with pytest.raises(CommandError, match="Operations that need somebody: 1") as failed:
+        call_command("poppy_stuck", "--fail")
+    assert failed.value.returncode == 1
+    listed = capsys.readouterr().out
+    assert "agent:           none" in listed
+    assert "account:         signed out" in listed
+    assert "admin:           not installed" in listed
 
 
 def test_results_are_spelled_for_machines() -> None:

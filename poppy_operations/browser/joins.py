@@ -234,19 +234,17 @@ def follow_key(pk: int, old_key: str, new_key: str) -> None:
 
 
 def purge_joins(before: datetime, *, dry_run: bool = False, batch: int = 500) -> int:
-    """Delete the joins that were over before then, and say how many. Marks outlive them.
+    """Delete up to ``batch`` joins that were over before then, and say how many.
 
-    A statement deletes at most ``batch``. With ``dry_run`` they are only counted.
+    Marks outlive them. With ``dry_run`` all of them are counted, and none is deleted.
     """
     over = Q(ended_at__lt=before) | Q(expires_at__lt=before)
     over |= Q(redeemed_at=None, ticket_expires_at__lt=before)
     joins = Join.objects.using(_using()).filter(over)
     if dry_run:
         return joins.count()
-    number = 0
-    while some := list(joins.values_list("pk", flat=True)[:batch]):
-        deleted, _ = joins.filter(pk__in=some).delete()
-        number += deleted
+    some = list(joins.values_list("pk", flat=True)[:batch])
+    number, _ = joins.filter(pk__in=some).delete()
     return number
 
 

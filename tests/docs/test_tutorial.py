@@ -154,7 +154,7 @@ def test_the_tutorial_works_when_it_is_typed_as_it_stands(reader: Reader) -> Non
         if "runserver" in block.text:
             look_around(reader)
 
-    assert reader.run("python manage.py poppy_stuck", "") == "0 stuck.\n"
+    assert reader.run("python manage.py poppy_stuck", "") == "Stuck: 0. Need somebody: 0.\n"
     page = signed_in_admin(reader)
     assert "Exchange order o1 for the Parka" in page
     assert "performed" in page.casefold()

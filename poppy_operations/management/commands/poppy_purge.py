@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from poppy_operations.maintenance import as_json, purge
+from poppy_operations.maintenance import Interrupted, as_json, purge
 
 
 class Command(BaseCommand):
@@ -21,7 +21,10 @@ class Command(BaseCommand):
 
     def handle(self, *_args: Any, **options: Any) -> None:
         """Purge, and print what was forgotten."""
-        result = purge(dry_run=options["dry_run"])
+        try:
+            result = purge(dry_run=options["dry_run"])
+        except Interrupted as error:
+            raise CommandError(str(error)) from error
         if options["json"]:
             self.stdout.write(as_json(result))
             return

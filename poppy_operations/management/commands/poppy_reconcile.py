@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from poppy_operations.maintenance import as_json, counts, reconcile, requeue
+from poppy_operations.maintenance import Interrupted, as_json, counts, reconcile
+
+ENDED = (
+    "Performed: {performed}. Not performed: {not_performed}. Still unknown: {still_unknown}. "
+    "Freed: {freed}. Enqueued again: {requeued}."
+)
+WOULD = (
+    "Unknown: {still_unknown}. Would free: {freed}. Would enqueue again: {requeued}. "
+    "Nobody was asked, and nothing was changed."
+)
 
 
 class Command(BaseCommand):
@@ -26,14 +35,13 @@ class Command(BaseCommand):
 
     def handle(self, *_args: Any, **options: Any) -> None:
         """Reconcile, and print how the attempts ended."""
-        dry_run = options["dry_run"]
-        ended = {**counts(reconcile(dry_run=dry_run)), "requeued": requeue(dry_run=dry_run)}
+        try:
+            result = reconcile(dry_run=options["dry_run"])
+        except Interrupted as error:
+            raise CommandError(str(error)) from error
         if options["json"]:
-            self.stdout.write(as_json(ended))
+            self.stdout.write(as_json(result))
             return
-        if dry_run:
-            self.stdout.write("Nothing was changed; nobody was asked.")
-        self.stdout.write(
-            "Performed: {performed}. Not performed: {not_performed}. Still unknown: "
-            "{still_unknown}. Freed: {freed}. Enqueued again: {requeued}.".format(**ended)
-        )
+        self.stdout.write((WOULD if options["dry_run"] else ENDED).format(**counts(result)))
+        if result.still_unknown:
+            self.stdout.write("See poppy_stuck for what is unknown.")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from poppy_operations.maintenance import as_json, stuck
+from poppy_operations.maintenance import Stuck, as_json, stuck
 
 
 class Command(BaseCommand):
@@ -15,15 +16,33 @@ class Command(BaseCommand):
     help = "List operations of unknown outcome, and those whose attempt has lapsed."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Take ``--json``."""
+        """Take ``--json`` and ``--fail``."""
         parser.add_argument("--json", action="store_true", help="print the list as JSON")
+        parser.add_argument(
+            "--fail", action="store_true", help="end with 1 where something needs somebody"
+        )
 
     def handle(self, *_args: Any, **options: Any) -> None:
-        """Print the list."""
+        """Print the list, and what to do about each."""
         found = stuck()
+        needing = [item for item in found if item.needs_somebody]
         if options["json"]:
             self.stdout.write(as_json(found))
-            return
-        for item in found:
-            self.stdout.write(f"{item.operation_id} {item.action} since {item.since}: {item.why}")
-        self.stdout.write(f"{len(found)} stuck.")
+        else:
+            for item in found:
+                self.stdout.write("\n".join(_lines(item)))
+            self.stdout.write(f"Stuck: {len(found)}. Need somebody: {len(needing)}.")
+        if options["fail"] and needing:
+            message = f"Operations that need somebody: {len(needing)}."
+            raise CommandError(message)
+
+
+def _lines(item: Stuck) -> Iterator[str]:
+    since = item.since.isoformat(timespec="seconds")
+    yield f"{item.operation_id} {item.action}, {item.why} since {since}"
+    if item.needs_somebody:
+        yield f"  idempotency key: {item.idempotency_key}"
+        yield f"  agent:           {item.client_id or 'none'}"
+        yield f"  account:         {'signed out' if item.account is None else item.account}"
+        yield f"  admin:           {item.admin_path or 'not installed'}"
+    yield f"  next:            {item.next_step}"
