@@ -122,7 +122,9 @@ class Ground:
 
     def reconcile(self) -> dict[str, int]:
         """Every attempt that is over is judged by what is true outside."""
-        ends = {"performed": 0, "not_performed": 0, "still_unknown": 0, "freed": 0}
+        ends = dict.fromkeys(
+            ("performed", "not_performed", "still_unknown", "freed", "requeued"), 0
+        )
         for operation in self.operations:
             if not self.is_over(operation):
                 continue
