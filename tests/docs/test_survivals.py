@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import time_machine
 from django.core.cache import cache
+from django.template.response import SimpleTemplateResponse
 from django.test import Client
 from django.utils import timezone
 
@@ -54,9 +55,13 @@ SHOWN_BY = {
     "marks the transaction for rollback": [
         "test_in_the_database_a_mark_for_rollback_is_not_performed"
     ],
-    "gives an answer that cannot be rendered": [
+    "gives an answer that cannot be rendered, at an API": [
         "test_in_the_database_an_answer_that_cannot_be_rendered_is_rolled_back",
         "test_outside_an_answer_that_cannot_be_rendered_is_performed_and_plainly_said",
+        "test_a_rendering_error_undoes_the_action",
+    ],
+    "gives an answer that cannot be rendered, on the website": [
+        "test_a_page_that_django_cannot_render_after_the_gate_is_of_a_performed_operation"
     ],
     # When a process is killed
     "before the claim": ["test_a_request_that_is_killed_has_its_effect_once"],
@@ -155,6 +160,16 @@ def approved(browser: Client, agent: SessionOf, url: str = "/buy/") -> str:
     _, ref = reference(browser.post(url, ORDER))
     agent.approve(ref)
     return ref
+
+
+@pytest.mark.parametrize("url", ["/buy/", "/refund/"])
+def test_a_page_that_django_cannot_render_after_the_gate_is_of_a_performed_operation(
+    browser: Client, signed_in: SessionOf, site: Behaviour, effects: Any, url: str
+) -> None:
+    ref = approved(browser, signed_in, url)
+    site.answer = lambda operation: SimpleTemplateResponse("no/such.html")
+    assert browser.post(url, ORDER).status_code == 500
+    assert (len(effects()), signed_in.status(ref)) == (1, "performed")
 
 
 @pytest.fixture
