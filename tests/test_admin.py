@@ -127,6 +127,20 @@ def test_nobody_adds_changes_or_deletes_not_even_a_superuser(
     assert list(model.objects.values()) == before
 
 
+LONG = ("terms", "content_fields", "summary", "headers", "body", "jwks", "because", "return_to")
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
+def test_a_list_reads_no_terms_answers_or_keys(operator: Client, told: Told, model: Any) -> None:
+    with CaptureQueriesContext(connection) as queries:
+        text(operator.get(url(model)))
+    table = f'FROM "{model._meta.db_table}"'
+    of_the_list = [query["sql"] for query in queries if table in query["sql"]]
+    assert of_the_list
+    for column in LONG:
+        assert not any(f'"{column}"' in sql for sql in of_the_list), column
+
+
 def test_every_list_and_filter_costs_the_same_for_ten_and_ten_thousand_rows(
     operator: Client, listed: Agent
 ) -> None:

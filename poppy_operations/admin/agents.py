@@ -32,6 +32,7 @@ class AgentAdmin(ReadOnlyAdmin):
     change_form_template = "admin/poppy_operations/agent/change_form.html"
     list_display = ("client_id", "name", "status", "revoked_at", "keys_failing_since", "created_at")
     list_filter = ("status",)
+    unlisted = ("jwks",)
     ordering = ("client_id",)
     search_fields = ("client_id", "name")
     search_help_text = _("Part of a client ID or of a name.")

@@ -39,6 +39,8 @@ USED = _(
     "Nothing was changed. The approval is used, or in use, or cannot be used any more: it is too "
     "late to void it."
 )
+LONG_OF_A_REVISION = ("terms", "content_fields", "summary")
+THEIR_REVISIONS = tuple(f"revision__{name}" for name in LONG_OF_A_REVISION)
 UNVERIFIED = _("The Company cannot verify this; it proves nothing about the User.")
 
 
@@ -85,6 +87,7 @@ class RevisionAdmin(ReadOnlyAdmin):
     list_display = ("revision", "operation", "number", "returned_at", "expires_at", "retired_at")
     list_select_related = ("operation",)
     list_filter = (ApprovableFilter,)
+    unlisted = LONG_OF_A_REVISION
     fieldsets: ClassVar = [
         (None, {"fields": ["revision", "operation", "number", "summary", "stored_terms"]}),
         (
@@ -109,6 +112,7 @@ class ApprovalAdmin(ReadOnlyAdmin):
     list_display = ("operation", "revision", "approver", "reference", "received_at", "voided_at")
     list_select_related = ("operation", "revision")
     list_filter = (ApproverFilter,)
+    unlisted = ("voided_because", *THEIR_REVISIONS)
     fieldsets: ClassVar = [
         (None, {"fields": ["operation", "revision", "sid", "received_at", "person"]}),
         (
@@ -196,6 +200,7 @@ class DeclineAdmin(ReadOnlyAdmin):
     list_display = ("operation", "revision", "approver", "rule", "declined_at")
     list_select_related = ("operation", "revision")
     list_filter = (ApproverFilter,)
+    unlisted = ("reason", "alternative", *THEIR_REVISIONS)
     fieldsets: ClassVar = [
         (None, {"fields": ["operation", "revision", "sid", "declined_at"]}),
         (_("Why"), {"fields": ["rule", "reason", "other_way"]}),
@@ -215,6 +220,7 @@ class PerformanceAdmin(ReadOnlyAdmin):
     list_display = ("operation", "revision", "how", "status", "finished_at")
     list_select_related = ("operation", "revision")
     list_filter = ("how",)
+    unlisted = ("headers", "body", *THEIR_REVISIONS)
     fieldsets: ClassVar = [
         (None, {"fields": ["operation", "revision", "approval", "how", "status", "finished_at"]}),
     ]
@@ -227,6 +233,7 @@ class SettlementAdmin(ReadOnlyAdmin):
     list_display = ("operation", "outcome", "settled_by", "settled_at")
     list_select_related = ("operation",)
     list_filter = ("outcome",)
+    unlisted = ("because",)
     fieldsets: ClassVar = [
         (None, {"fields": ["operation", "outcome", "settled_by", "because", "settled_at"]}),
     ]
@@ -239,6 +246,7 @@ class JoinAdmin(ReadOnlyAdmin):
     list_display = ("sid", "agent", "account", "created_at", "redeemed_at", "ended_at")
     list_select_related = ("agent",)
     list_filter = ("agent",)
+    unlisted = ("return_to", "agent__jwks")
     search_fields = ("agent",)
     search_help_text = _("A whole client ID.")
     fieldsets: ClassVar = [
