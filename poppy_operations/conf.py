@@ -82,6 +82,12 @@ class Settings:
         return str(self._value("QUEUE", "poppy_operations.tasks.enqueue"))
 
     @property
+    def queue_lease(self) -> timedelta:
+        """``QUEUE_LEASE``: how long a background attempt may wait for a worker to start it."""
+        lease: timedelta = self._value("QUEUE_LEASE", timedelta(minutes=15))
+        return lease
+
+    @property
     def join_lifetime(self) -> timedelta:
         """``JOIN_LIFETIME``: how long a browser stays joined, never longer than its token."""
         lifetime: timedelta = self._value("JOIN_LIFETIME", timedelta(hours=1))

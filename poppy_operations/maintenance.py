@@ -32,12 +32,12 @@ from poppy_operations.lifecycle.durable import Busy, durably, using
 from poppy_operations.lifecycle.performing import StoredAnswer
 from poppy_operations.lifecycle.settling import can_settle, ended_or_over, settle
 from poppy_operations.models import Agent, Operation, Performance
-from poppy_operations.sessions.agents import revoke_agent
+from poppy_operations.sessions.agents import revoke_agent, revoked_client_ids
 
 logger = logging.getLogger("poppy_operations")
 
 BATCH = 500
-WAITING = timedelta(minutes=1)
+AGAIN_AFTER = timedelta(minutes=5)
 
 
 @dataclass(frozen=True)
@@ -139,24 +139,31 @@ def revoke(client_id: str, *, now: datetime | None = None) -> Agent:
 
 
 def requeue(*, now: datetime | None = None, dry_run: bool = False) -> int:
-    """Enqueue again the queued attempts that no worker has started for a minute.
+    """Enqueue again the attempts that were enqueued five minutes ago and that no worker started.
 
     The message may have been lost, or its process died between the claim and the queue. A second
-    message of the same attempt finds it started, and does nothing. A queue that takes nothing is
-    logged, and tried again the next time. With ``dry_run`` they are only counted.
+    message of the same attempt finds it started, and does nothing. However often this runs, and
+    two at once, an attempt gets one message in five minutes. Those of revoked agents get none. A
+    queue that takes nothing is logged, and tried again later. With ``dry_run`` they are only
+    counted. Raises ``Busy`` where the database is in the way.
     """
     moment = now or timezone.now()
-    begun_before = moment - WAITING + performing.QUEUE_LEASE
-    waiting = Operation.objects.using(using()).filter(
-        state=Operation.State.PERFORMING,
-        started_at=None,
-        lease_until__gte=moment,
-        lease_until__lt=begun_before,
+    waiting = (
+        Operation.objects.using(using())
+        .filter(
+            state=Operation.State.PERFORMING,
+            started_at=None,
+            lease_until__gte=moment,
+            enqueued_at__lte=moment - AGAIN_AFTER,
+        )
+        .exclude(client_id__in=revoked_client_ids())
     )
     if dry_run:
         return waiting.count()
     number = 0
     for operation in _all(waiting):
+        if not performing.enqueue_again(operation, moment):
+            continue
         try:
             enqueue(operation.operation_id, operation.attempt)
         except Exception:
@@ -197,7 +204,7 @@ def reconcile(*, now: datetime | None = None, dry_run: bool = False) -> Reconcil
         else:
             ends.update(_ends(now))
         ends["requeued"] = requeue(now=now, dry_run=dry_run)
-    except (OperationalError, InterfaceError) as error:
+    except (Busy, OperationalError, InterfaceError) as error:
         raise Interrupted(Reconciled(**ends)) from error
     return Reconciled(**ends)
 

@@ -25,6 +25,7 @@ from poppy_operations.lifecycle import asking, performing, purging
 from poppy_operations.lifecycle.durable import Busy
 from poppy_operations.maintenance import Interrupted, Purged, Reconciled
 from poppy_operations.models import (
+    Agent,
     Approval,
     Decline,
     Join,
@@ -54,6 +55,7 @@ from tests.lifecycle.rows import (
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 EXPIRED = NOW + timedelta(minutes=15)
 DAY = timedelta(days=1)
+FIVE_MINUTES = timedelta(minutes=5)
 LEASE_OVER = NOW + timedelta(seconds=61)
 UNKNOWN = {"performed": 0, "not_performed": 0, "still_unknown": 1, "freed": 0}
 
@@ -376,7 +378,7 @@ def test_each_operation_that_reconcile_ends_is_in_the_log(
 def test_reconcile_enqueues_again_as_well(reaching: Reaching, broker: Queue) -> None:
     waiting = returned()
     begun(waiting, queued=True)
-    later = NOW + timedelta(minutes=2)
+    later = NOW + FIVE_MINUTES
     assert maintenance.reconcile(now=later, dry_run=True) == counted(requeued=1)
     assert broker.messages == []
     assert maintenance.reconcile(now=later) == counted(requeued=1)
@@ -554,13 +556,62 @@ def test_attempts_that_no_worker_started_are_enqueued_again(broker: Queue) -> No
     begun(returned(slot="three"), attempt="c" * 32)
     message = (waiting.operation.operation_id, MINE)
 
-    assert maintenance.requeue(now=NOW + timedelta(seconds=60)) == 0
-    assert maintenance.requeue(now=NOW + timedelta(seconds=61), dry_run=True) == 1
+    assert maintenance.requeue(now=NOW + FIVE_MINUTES - SECOND) == 0
+    assert maintenance.requeue(now=NOW + FIVE_MINUTES, dry_run=True) == 1
     assert broker.messages == []
-    assert maintenance.requeue(now=NOW + timedelta(seconds=61)) == 1
-    assert maintenance.requeue(now=NOW + performing.QUEUE_LEASE) == 1
+    assert maintenance.requeue(now=NOW + FIVE_MINUTES) == 1
+    assert maintenance.requeue(now=NOW + 3 * FIVE_MINUTES) == 1
     assert broker.messages == [message, message]
-    assert maintenance.requeue(now=NOW + performing.QUEUE_LEASE + SECOND) == 0
+    assert maintenance.requeue(now=NOW + 4 * FIVE_MINUTES) == 0
+
+
+def test_a_queue_that_is_behind_gets_one_message_of_an_attempt_in_five_minutes(
+    broker: Queue,
+) -> None:
+    for number in range(3):
+        begun(returned(slot=f"slot {number}"), queued=True)
+    runs = [maintenance.requeue(now=NOW + timedelta(minutes=minute)) for minute in range(1, 15)]
+
+    assert runs == [0, 0, 0, 0, 3, 0, 0, 0, 0, 3, 0, 0, 0, 0]
+    assert len(broker.messages) == 6
+
+
+def test_two_runs_at_once_enqueue_an_attempt_once(
+    broker: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun(returned(), queued=True)
+    claim, others = performing.enqueue_again, []
+
+    def second_run_first(*args: Any) -> bool:
+        monkeypatch.setattr(performing, "enqueue_again", claim)
+        others.append(maintenance.requeue(now=NOW + FIVE_MINUTES))
+        return claim(*args)
+
+    monkeypatch.setattr(performing, "enqueue_again", second_run_first)
+    assert maintenance.requeue(now=NOW + FIVE_MINUTES) == 0
+    assert others == [1]
+    assert len(broker.messages) == 1
+
+
+def test_what_waits_for_a_revoked_agent_is_not_enqueued_again(broker: Queue) -> None:
+    begun(returned(), queued=True)
+    begun(returned(slot="nobody's", owner=Owner(None, None, "u1")), queued=True)
+    Agent.objects.create(client_id=OWNER.client_id)
+    later = NOW + FIVE_MINUTES
+    assert maintenance.requeue(now=later, dry_run=True) == 2
+    maintenance.revoke(str(OWNER.client_id))
+
+    assert maintenance.requeue(now=later, dry_run=True) == 1
+    assert maintenance.requeue(now=later) == 1
+    assert len(broker.messages) == 1
+
+
+def test_a_database_in_the_way_of_enqueuing_again_interrupts_reconcile(broker: Queue) -> None:
+    begun(returned(), queued=True)
+    with in_the_way("UPDATE", 1), pytest.raises(Interrupted, match="requeued 0") as told:
+        maintenance.reconcile(now=NOW + FIVE_MINUTES)
+    assert told.value.done == Reconciled()
+    assert broker.messages == []
 
 
 def test_a_queue_that_takes_nothing_is_tried_again_later(
@@ -570,10 +621,10 @@ def test_a_queue_that_takes_nothing_is_tried_again_later(
         begun(returned(slot=f"slot {number}"), queued=True)
     broker.takes = 2
 
-    assert maintenance.requeue(now=NOW + timedelta(minutes=2)) == 2
+    assert maintenance.requeue(now=NOW + FIVE_MINUTES) == 2
     assert "2 were enqueued again" in caplog.text
     broker.takes = 1000
-    assert maintenance.requeue(now=NOW + timedelta(minutes=2)) == 3
+    assert maintenance.requeue(now=NOW + 2 * FIVE_MINUTES) == 3
 
 
 # Purge

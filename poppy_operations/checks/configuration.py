@@ -67,6 +67,10 @@ KINDS: Mapping[str, tuple[str, Callable[[object], bool]]] = {
     ),
     "OPEN_REVISIONS": ("a whole number from 1", lambda value: _is_number(value, 1)),
     "QUEUE": ("the dotted path of a function", _is_text),
+    "QUEUE_LEASE": (
+        "a timedelta of a minute or more",
+        lambda value: _is_duration(value, timedelta(minutes=1)),
+    ),
     "RECORD_STATEMENTS": ("True or False", _is_flag),
     "REQUIRE_ATH": ("True or False", _is_flag),
     "STORED_BODY_BYTES": ("a number of bytes, zero or more", lambda value: _is_number(value, 0)),

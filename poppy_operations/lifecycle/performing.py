@@ -15,13 +15,12 @@ from enum import Enum
 from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Least
 
+from poppy_operations.conf import conf
 from poppy_operations.declarations import LONGEST_LEASE
 from poppy_operations.lifecycle.durable import committed, durably, using
 from poppy_operations.models import Approval, Operation, Performance
 from poppy_operations.protocol.ids import new_attempt
 from poppy_operations.signals import operation_performed, outcome_unknown, tell
-
-QUEUE_LEASE = timedelta(minutes=15)
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,7 @@ def begin(
     """
     in_database = effects == Operation.Effects.DATABASE
     length = max(lease_s, operation.lease_s) if in_database else lease_s
-    lease = QUEUE_LEASE if queued else timedelta(seconds=length)
+    lease = conf.queue_lease if queued else timedelta(seconds=length)
 
     def write() -> bool:
         claimed = (
@@ -87,6 +86,7 @@ def begin(
                 effects=effects,
                 lease_s=length,
                 lease_until=now + lease,
+                enqueued_at=now if queued else None,
                 started_at=None if queued else now,
             )
         )
@@ -95,6 +95,17 @@ def begin(
         return bool(claimed)
 
     return committed(write)
+
+
+def enqueue_again(operation: Operation, now: datetime) -> bool:
+    """Claim to hand a queued attempt to the queue once more. False: another one did, or it is over.
+
+    ``operation`` is the row that says when it was handed over last.
+    """
+    waiting = of_attempt(operation, operation.attempt).filter(
+        started_at=None, enqueued_at=operation.enqueued_at
+    )
+    return bool(committed(lambda: waiting.update(enqueued_at=now)))
 
 
 def start(operation: Operation, attempt: str, now: datetime) -> bool:

@@ -74,6 +74,7 @@ class Migration(migrations.Migration):
                 ('effects', models.CharField(blank=True, choices=[('database', 'database'), ('external', 'external')], max_length=10, verbose_name='effects')),
                 ('lease_s', models.PositiveIntegerField(default=0, verbose_name='lease in seconds')),
                 ('lease_until', models.DateTimeField(blank=True, null=True, verbose_name='lease until')),
+                ('enqueued_at', models.DateTimeField(blank=True, editable=False, null=True)),
                 ('started_at', models.DateTimeField(blank=True, null=True, verbose_name='started at')),
                 ('outcome_unknown_since', models.DateTimeField(blank=True, null=True, verbose_name='outcome unknown since')),
                 ('barred_keys', models.PositiveSmallIntegerField(default=0, help_text='Attempts that reconcile found not performed; the outside refuses their keys.', verbose_name='barred idempotency keys')),

@@ -73,6 +73,7 @@ class Operation(models.Model):
     effects = models.CharField(_("effects"), max_length=10, choices=Effects.choices, blank=True)
     lease_s = models.PositiveIntegerField(_("lease in seconds"), default=0)
     lease_until = models.DateTimeField(_("lease until"), null=True, blank=True)
+    enqueued_at = models.DateTimeField(null=True, blank=True, editable=False)
     started_at = models.DateTimeField(_("started at"), null=True, blank=True)
     outcome_unknown_since = models.DateTimeField(_("outcome unknown since"), null=True, blank=True)
 

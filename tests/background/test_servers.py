@@ -143,7 +143,7 @@ def test_a_message_that_was_lost_is_sent_again_by_maintenance(
     mine.send()
     celery.app.control.purge()
     celery.start()
-    with time_machine.travel(timezone.now() + timedelta(minutes=2), tick=True):
+    with time_machine.travel(timezone.now() + timedelta(minutes=5), tick=True):
         assert maintenance.requeue() == 1
         until(mine.is_done)
 

@@ -12,8 +12,8 @@ import time_machine
 from django.test import Client
 
 from poppy_operations import maintenance
+from poppy_operations.conf import conf
 from poppy_operations.gate.worker import perform_attempt
-from poppy_operations.lifecycle.performing import QUEUE_LEASE
 from poppy_operations.models import Operation
 from poppy_operations.testing.agents import PersonalAgent, TokenIssuer
 from tests.agents import SessionOf, approval_of, reference
@@ -23,7 +23,7 @@ from tests.shop.models import Effect
 AGENT = PersonalAgent()
 NUMBERS = count(1)
 MARGIN = timedelta(seconds=1)
-WORKERS_WAIT = timedelta(minutes=2)
+WORKERS_WAIT = maintenance.AGAIN_AFTER
 DOORS = ("website", "async", "api", "background")
 EFFECTS = ("database", "external")
 
@@ -156,7 +156,7 @@ class Cell:
 
 def meet_by_request(cell: Cell) -> None:
     """Repeat the request once the attempt is over, and nothing else."""
-    cell.wait(QUEUE_LEASE if cell.in_background else 2 * LEASE)
+    cell.wait(conf.queue_lease if cell.in_background else 2 * LEASE)
 
 
 def meet_by_look_up(cell: Cell) -> None:

@@ -13,9 +13,9 @@ from django.template.response import SimpleTemplateResponse
 from django.test import Client
 from django.utils import timezone
 
+from poppy_operations.conf import conf
 from poppy_operations.declarations import registry
 from poppy_operations.gate.worker import perform_attempt
-from poppy_operations.lifecycle.performing import QUEUE_LEASE
 from poppy_operations.maintenance import reconcile, requeue, stuck
 from poppy_operations.models import Operation
 from tests.agents import HOST, SessionOf, reference
@@ -208,10 +208,10 @@ def test_a_lost_message_is_sent_again_and_then_given_up(
     browser.post("/refund/", ORDER)
     lost = queue.pop()
     assert requeue() == 0
-    with time_machine.travel(timezone.now() + timedelta(minutes=2)):
+    with time_machine.travel(timezone.now() + timedelta(minutes=5)):
         assert requeue() == 1
         assert queue == [lost]
-    with time_machine.travel(timezone.now() + QUEUE_LEASE + timedelta(seconds=2)):
+    with time_machine.travel(timezone.now() + conf.queue_lease + timedelta(seconds=2)):
         assert requeue() == 0
         assert reconcile().freed == 1
         assert not perform_attempt(*lost)

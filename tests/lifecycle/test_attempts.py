@@ -131,8 +131,16 @@ def test_begin_for_a_worker_has_the_queues_lease_and_is_not_started(
     begun(revision, effects=effects, queued=True)
     after = facts(revision.operation)
     assert after["started_at"] is None
+    assert after["enqueued_at"] == NOW
     assert after["lease_until"] == NOW + timedelta(minutes=15)
     assert after["lease_s"] == 60
+
+
+def test_the_site_says_how_long_its_queue_may_take(revision: Revision, settings: Any) -> None:
+    lease = timedelta(hours=2)
+    settings.POPPY_OPERATIONS = {**settings.POPPY_OPERATIONS, "QUEUE_LEASE": lease}
+    begun(revision, queued=True)
+    assert facts(revision.operation)["lease_until"] == NOW + lease
 
 
 @pytest.mark.parametrize("word", ["UPDATE", "INSERT"])
@@ -144,6 +152,41 @@ def test_begin_is_busy_at_the_first_failure_and_leaves_nothing(
         begin(revision.operation, approval_of(revision))
     assert facts(revision.operation) == before
     assert not Approval.objects.exists()
+
+
+# Enqueue again
+
+
+def test_of_two_that_enqueue_an_attempt_again_one_does(revision: Revision) -> None:
+    begun(revision, queued=True)
+    before, seen, later = facts(revision.operation), read(revision.operation), NOW + MINUTE
+    assert performing.enqueue_again(seen, later)
+    assert not performing.enqueue_again(seen, later + SECOND)
+    assert facts(revision.operation) == {**before, "enqueued_at": later}
+
+
+def test_what_a_worker_has_started_is_not_enqueued_again(revision: Revision) -> None:
+    begun(revision, queued=True)
+    seen = read(revision.operation)
+    performing.start(seen, MINE, NOW)
+    assert not performing.enqueue_again(seen, NOW + MINUTE)
+    assert facts(revision.operation)["enqueued_at"] == NOW
+
+
+def test_the_attempt_after_the_one_that_was_seen_is_not_enqueued_again(revision: Revision) -> None:
+    approval = begun(revision, queued=True)
+    seen = read(revision.operation)
+    performing.release_unstarted(seen, MINE)
+    begun(revision, queued=True, approval=approval, attempt=OTHER)
+    assert not performing.enqueue_again(seen, NOW + MINUTE)
+    assert facts(revision.operation)["enqueued_at"] == NOW
+
+
+def test_enqueuing_again_is_busy_at_the_first_failure(revision: Revision) -> None:
+    begun(revision, queued=True)
+    with in_the_way("UPDATE", 1), pytest.raises(Busy):
+        performing.enqueue_again(read(revision.operation), NOW + MINUTE)
+    assert facts(revision.operation)["enqueued_at"] == NOW
 
 
 # Start

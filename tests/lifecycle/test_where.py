@@ -78,6 +78,7 @@ def test_what_a_worker_performs_is_beside_its_operation() -> None:
     begun(revision, queued=True, attempt=OTHER)
     assert performing.release_unstarted(operation, OTHER)
     approval = begun(revision, queued=True)
+    assert performing.enqueue_again(read(operation), NOW)
     assert performing.start(read(operation), MINE, NOW)
     assert performing.hold(operation, MINE)
     assert performing.free(read(operation), LEASE_OVER)
