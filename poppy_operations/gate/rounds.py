@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from typing import TypeVar
 
@@ -166,13 +167,19 @@ def _is_gated(visit: Visit, wanted: Wanted) -> bool:
     if caller.owner is None:
         return False
     asked = Ask(visit.call, caller, caller.owner, wanted)
-    slot = asked.slot
-    rows = _picture(visit.call, caller.owner, slot)
-    return any(
-        (has_record(row) and asked.is_same(row) and not is_expired(row, visit.call.now))
-        or (row.operation.slot == slot and row.operation.state == Operation.State.PERFORMING)
-        for row in rows
-    )
+    rows = _picture(visit.call, caller.owner, asked.slot)
+    return any(asked.is_same_action(row) and _binds(row, visit.call.now) for row in rows)
+
+
+def _binds(revision: Revision, now: datetime) -> bool:
+    """Whether an approval may still perform it, whatever the terms are by now.
+
+    As long as its agent is told to have the request made once more, and the terms may be the
+    approved ones again, the action must not be performed by the way.
+    """
+    if revision.operation.state == Operation.State.PERFORMING:
+        return True
+    return has_record(revision) and not is_expired(revision, now)
 
 
 def _approved(visit: Visit, wanted: Wanted) -> Steps[Outcome | None]:

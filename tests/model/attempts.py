@@ -39,11 +39,11 @@ class Attempts(Endpoint):
     def in_database(self, revision: Revision, run: Run) -> Expected | None:
         """All or nothing."""
         operation = revision.operation
-        if run.in_between in {"gone", "dearer"}:
+        if run.in_between in {"gone", "dearer", "cheaper"}:
             self.reopen(operation)
             if run.in_between == "gone":
                 return Expected("site", status=410)
-            self.prices[revision.terms[0]] += 1
+            self.prices[revision.terms[0]] += 1 if run.in_between == "dearer" else -1
             return None
         if run.ending in KILLED:
             return Expected("killed")

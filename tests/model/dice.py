@@ -39,6 +39,7 @@ ENDINGS = (
 )
 HAPPENED = frozenset({"refused", "login", "error after", "killed after", "killed at the end"})
 FOUND_OUT = frozenset({"outlive and settle", "outlive and reconcile"})
+BETWEEN = ("dearer", "cheaper", "gone", "other", "void")
 MEANWHILE = ("look", "outlive", "outlive and settle", "outlive and reconcile")
 
 
@@ -76,7 +77,7 @@ class Dice:
         """How the site's code goes: at times well."""
         if self.one_in(3):
             return Run()
-        in_between = self.choose(("dearer", "gone", "other", "void")) if self.one_in(4) else ""
+        in_between = self.choose(BETWEEN) if self.one_in(4) else ""
         when = self.choose(("before", "after")) if self.one_in(4) else ""
         ending, what = self.choose(ENDINGS), self.choose(MEANWHILE)
         if when == "before" and what in FOUND_OUT and ending in HAPPENED:

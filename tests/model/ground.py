@@ -29,6 +29,7 @@ class Ground:
     cap: int
     now: int
     needed: bool = True
+    limit: int = 0
     prices: dict[str, int] = field(default_factory=lambda: {"a": 10, "b": 20})
     declines: tuple[str, ...] = ()
     hook: str = "truth"
@@ -49,6 +50,10 @@ class Ground:
     def terms(self, want: Want) -> tuple[str, int, int]:
         """Today's terms."""
         return (want.item, want.quantity, self.prices[want.item] * want.quantity)
+
+    def is_needed(self, terms: tuple[str, int, int]) -> bool:
+        """Whether the site asks for approval of what costs so much."""
+        return self.needed and terms[2] >= self.limit
 
     def is_expired(self, revision: Revision) -> bool:
         """Whether an approval of it comes too late."""

@@ -41,7 +41,7 @@ DEEDS = {
     "look_up": 5,
     "watch": 3,
     "malformed": 2,
-    "price": 3,
+    "price": 4,
     "wait": 3,
     "wait_for": 8,
     "settle": 10,
@@ -83,8 +83,9 @@ class OperationsMachine(Browsing):
         shop.prices[item] = self.model.prices[item] = moved
 
     def need(self, dice: Dice) -> None:
-        """The site asks for approval, or not for now."""
+        """The site asks for approval, or not for now, or from a price on that others cross."""
         shop.needed = self.model.needed = not dice.one_in(3)
+        shop.limit = self.model.limit = dice.choose((0, 10, 11, 11))
 
     def policy(self, dice: Dice) -> None:
         """The Company's policy about approvers changes."""

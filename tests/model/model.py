@@ -34,7 +34,7 @@ class Model(Attempts):
 
     def undeclared(self, want: Want) -> Expected:
         """An agent's browser that is handled as nobody's Session (2)."""
-        return Expected("undeclared") if self.needed else self.visit(want)
+        return Expected("undeclared") if self.is_needed(self.terms(want)) else self.visit(want)
 
     def website(self, owner: Owner, *, declared: bool, want: Want, run: Run) -> Expected:
         """A request from a browser joined to a Session (6)."""
@@ -50,8 +50,7 @@ class Model(Attempts):
             return self.website(owner, declared=declared, want=want, run=again)
         terms = self.terms(want)
         matching = self.matching(owner, want, terms)
-        slot = self.slot(owner, "website", want)
-        if not (self.needed or matching or (slot and slot.state == PERFORMING)):
+        if not (self.is_needed(terms) or self.is_bound(owner, "website", want)):
             return self.visit(want)
         if matching:
             answer = self.first_of(matching, run, declared=declared)
@@ -115,7 +114,9 @@ class Model(Attempts):
             self.during.append(self._api(*asked, Run()))
             return self._api(*asked, run._replace(in_between=""))
         terms = self.terms(want)
-        if not (self.needed or approval or unparsable or self.is_under_way(owner, want)):
+        if not (
+            self.is_needed(terms) or approval or unparsable or self.is_bound(owner, "api", want)
+        ):
             return self.visit(want)
         named = approval and self.to_perform(operation, approval, want, terms)
         if approval and named:
@@ -153,13 +154,19 @@ class Model(Attempts):
             return Expected("status", operation, status=200, code=PERFORMED)
         return Expected("stored", operation)
 
-    def is_under_way(self, owner: Owner, want: Want) -> bool:
-        """Whether the action that an API's request is for is being performed.
-
-        An attempt that lapsed counts, since it may still commit until somebody has met it.
-        """
-        slot = self.slot(owner, "api", want)
-        return slot is not None and slot.state == PERFORMING
+    def is_bound(self, owner: Owner, interface: str, want: Want) -> bool:
+        """Whether an approval may still perform the action, at whatever terms (AMB-36)."""
+        for operation in self.live(owner):
+            self.meet(operation)
+        slot = self.slot(owner, interface, want)
+        return any(
+            revision.operation.state == PERFORMING
+            or (revision.is_waiting and not self.is_expired(revision))
+            for operation in self.live(owner)
+            for revision in operation.revisions
+            if operation is slot
+            or (operation.interface == interface and revision.want.content == want.content)
+        )
 
     def to_perform(
         self,

@@ -74,6 +74,7 @@ class Shop:
 
     prices: dict[str, int] = field(default_factory=lambda: {"a": 10, "b": 20})
     needed: bool = True
+    limit: int = 0
     declines: tuple[str, ...] = ()
     plan: Plan = field(default_factory=lambda: Plan())
     hook: str = "truth"
@@ -147,6 +148,9 @@ for _name in ("pay", "send"):
     ACTIONS[_name].reconcile(_reconcile)
 
 
+MOVES = {"dearer": 1, "cheaper": -1}
+
+
 class WantForm(forms.Form):
     """What is asked for: the note is no part of the terms, but of the request."""
 
@@ -168,13 +172,15 @@ def _terms_of(name: str) -> Callable[..., Terms | HttpResponseBase]:
         plan.terms_asked += 1
         if plan.terms_asked == 1:
             plan.at_terms()
-        elif plan.in_between == "dearer":
-            shop.prices[item] += plan.terms_asked == 2
+        elif plan.in_between in MOVES:
+            shop.prices[item] += MOVES[plan.in_between] * (plan.terms_asked == 2)
         elif plan.in_between == "gone":
             return HttpResponse("gone", status=410)
         quantity, form = _values(request)
-        values = {"item": item, "quantity": quantity, "amount": shop.prices[item] * quantity}
-        return Terms(values, None, shop.needed, SAME_ACTION[name](item), form)
+        amount = shop.prices[item] * quantity
+        values = {"item": item, "quantity": quantity, "amount": amount}
+        needed = shop.needed and amount >= shop.limit
+        return Terms(values, None, needed, SAME_ACTION[name](item), form)
 
     return terms
 
