@@ -21,7 +21,7 @@ from poppy_operations.declarations import (
 )
 from poppy_operations.discovery import action_called
 from poppy_operations.gate.approvals import current_operation
-from poppy_operations.gate.attempt import Lost, Outcome, Run, answer_of, of_the_other
+from poppy_operations.gate.attempt import Lost, Outcome, Run, answer_of, begun, of_the_other
 from poppy_operations.gate.callers import Caller
 from poppy_operations.gate.calls import Call, SiteTerms
 from poppy_operations.gate.in_database import perform_in_database
@@ -37,7 +37,7 @@ logger = logging.getLogger("poppy_operations")
 
 def perform_queued(attempt: Run) -> Steps[Outcome]:
     """Claim the operation, and hand the attempt to a worker after the commit."""
-    if not (yield from database(attempt.begin)):
+    if not (yield from begun(attempt)):
         return Lost()
     yield from database(partial(_enqueue, attempt))
     return (yield from database(partial(of_the_other, attempt)))

@@ -279,6 +279,27 @@ def test_a_claim_that_was_lost_is_looked_at_again(
     assert mine.times == 1
 
 
+@doors
+def test_a_claim_that_was_interrupted_before_the_queue_had_it_is_given_back(
+    job: MakeJob, broker: Queue, monkeypatch: pytest.MonkeyPatch, door: str
+) -> None:
+    mine = job(door)
+    begin = performing.begin
+
+    def interrupted(*args: Any, **options: Any) -> bool:
+        begin(*args, **options)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as interrupting, pytest.raises(KeyboardInterrupt):
+        interrupting.setattr(performing, "begin", interrupted)
+        mine.send()
+    assert (broker.messages, state()) == ([], "open")
+    mine.send()
+    assert broker.deliver() == [True]
+
+    assert mine.times == 1
+
+
 # A queue that fails
 
 
