@@ -29,9 +29,13 @@ def tell(signal: Signal, operation: Operation, **named: Any) -> None:
     """Send a signal for something that is committed. Never raises."""
     if not signal.has_listeners(Operation):
         return
-    # Copied together, so that what belongs together stays together.
-    copies = deepcopy({"operation": operation, **named})
+    extra = {"operation_id": operation.operation_id}
+    try:
+        # Copied together, so that what belongs together stays together.
+        copies = deepcopy({"operation": operation, **named})
+    except Exception:
+        logger.exception("A signal was not sent: its rows cannot be copied.", extra=extra)
+        return
     for receiver, outcome in signal.send_robust(Operation, **copies):
         if isinstance(outcome, Exception):
-            extra = {"operation_id": operation.operation_id}
             logger.error("A signal receiver failed: %r", receiver, exc_info=outcome, extra=extra)

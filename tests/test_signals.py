@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
 from django.db import connection
+from django.db.models.signals import post_init
 from django.dispatch import Signal
 from django.test import AsyncClient
 
@@ -189,6 +191,28 @@ def test_receivers_that_raise_break_nothing(
         told.named[0]["operation"].operation_id
     }
     assert all(record.levelno == logging.ERROR and record.exc_info for record in faults)
+
+
+def test_rows_that_cannot_be_copied_are_not_told_and_break_nothing(
+    signed_in: SessionOf, jacket: Item, told: Told, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Something of the site's may hang on our rows, such as a lock."""
+
+    def hang_a_lock(instance: Operation, **_named: Any) -> None:
+        instance.lock = threading.Lock()  # type: ignore[attr-defined]
+
+    api = ApiClient(signed_in, "/api/transfer/")
+    operation = api.ask()
+    post_init.connect(hang_a_lock, sender=Operation)
+    try:
+        assert api.approve(operation).status_code == 201
+    finally:
+        post_init.disconnect(hang_a_lock, sender=Operation)
+
+    assert told.names == ["returned"]
+    assert Operation.objects.get().state == "performed"
+    (logged,) = (one for one in caplog.records if one.getMessage().startswith("A signal was not"))
+    assert logged.operation_id == operation["operation_id"]  # type: ignore[attr-defined]
 
 
 def test_receivers_cannot_change_the_outcome(signed_in: SessionOf, jacket: Item) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 
-from django.db import InterfaceError, OperationalError
 from django.http import HttpResponse, HttpResponseBase
 
 from poppy_operations.declarations import CurrentOperation, NotPerformed, Terms
@@ -16,7 +15,7 @@ from poppy_operations.gate.calls import Call
 from poppy_operations.gate.steps import Steps, database, site
 from poppy_operations.gate.stored import stored_answer
 from poppy_operations.lifecycle import performing
-from poppy_operations.lifecycle.durable import Busy, using
+from poppy_operations.lifecycle.durable import Busy, busy_where_in_the_way, using
 from poppy_operations.lifecycle.performing import StoredAnswer
 from poppy_operations.models import Approval, Operation, Revision
 from poppy_operations.protocol.approval import ApprovalStatement
@@ -108,14 +107,11 @@ class Run:
 
     def read_again(self) -> Operation | None:
         """The operation as it is now; ``None`` where it is gone, or cannot be read."""
+        found = Operation.objects.using(using()).select_related("performance__revision")
         try:
-            return (
-                Operation.objects.using(using())
-                .select_related("performance__revision")
-                .filter(pk=self.operation.pk)
-                .first()
-            )
-        except (OperationalError, InterfaceError):
+            with busy_where_in_the_way():
+                return found.filter(pk=self.operation.pk).first()
+        except Busy:
             self.log(logging.WARNING, "An operation could not be read again.")
             return None
 

@@ -8,13 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from django.db import (
-    DatabaseError,
-    InterfaceError,
-    OperationalError,
-    connections,
-    transaction,
-)
+from django.db import DatabaseError, InterfaceError, connections, transaction
 from django.http import HttpResponseBase
 
 from poppy_operations.browser.atomic import switched_off_aliases
@@ -35,7 +29,13 @@ from poppy_operations.gate.calls import SiteTerms
 from poppy_operations.gate.steps import Steps, database, deciding, site
 from poppy_operations.gate.stored import says_performed
 from poppy_operations.lifecycle import performing
-from poppy_operations.lifecycle.durable import Busy, enter_outermost, is_contention, using
+from poppy_operations.lifecycle.durable import (
+    Busy,
+    enter_outermost,
+    is_contention,
+    is_in_the_way,
+    using,
+)
 
 logger = logging.getLogger("poppy_operations")
 
@@ -153,7 +153,7 @@ def _after_failed_finish(
     if is_taken_over:
         run.log(logging.WARNING, "An attempt outlived its lease and was taken over.")
     released = False if is_taken_over else run.release()
-    if released is None or (released and isinstance(raised, OperationalError | InterfaceError)):
+    if released is None or (released and is_in_the_way(raised)):
         raise Busy(str(raised)) from raised
     if released:
         return None

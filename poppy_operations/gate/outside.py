@@ -13,6 +13,7 @@ from django.http import HttpResponseBase
 
 from poppy_operations.declarations import NotPerformed
 from poppy_operations.gate.answers import Answer, PlainlyPerformed, SiteAnswer
+from poppy_operations.gate.approvals import still_performing
 from poppy_operations.gate.attempt import (
     Lost,
     Outcome,
@@ -48,7 +49,7 @@ def perform_outside(run: Run) -> Steps[Outcome]:
         yield from database(partial(_unknown, run, raised))
         if not isinstance(raised, Exception):
             raise
-        return (yield from database(partial(of_the_other, run)))
+        return (yield from database(partial(_under_way, run)))
     return (yield from _external_end(run, response))
 
 
@@ -65,10 +66,22 @@ def _external_end(run: Run, response: HttpResponseBase) -> Steps[Outcome]:
 
 
 def _end(run: Run, response: HttpResponseBase, final: HttpResponseBase | None) -> Answer:
-    """Judge and record the end in one call, which no cancellation can part."""
+    """Judge and record the end in one call, which no cancellation can part.
+
+    Never raises: after the effect no fault, such as of a receiver of the site's, may read as a
+    failure.
+    """
+    try:
+        return _judged(run, response, final)
+    except Exception as raised:  # noqa: BLE001  as above
+        _unknown(run, raised)
+        return _under_way(run)
+
+
+def _judged(run: Run, response: HttpResponseBase, final: HttpResponseBase | None) -> Answer:
     if not says_performed(response):
         _unknown(run, None)
-        return of_the_other(run)
+        return _under_way(run)
     stored = StoredAnswer(200)
     answer: Answer = PlainlyPerformed(run.operation.operation_id)
     if final is not None:
@@ -105,10 +118,19 @@ def _unknown(run: Run, raised: BaseException | None) -> None:
     run.log(logging.ERROR, "Nobody knows whether an external action took effect.", raised)
     try:
         performing.mark_unknown(run.operation, run.attempt, run.call.now)
-    except Busy:
-        run.log(logging.ERROR, "The unknown outcome could not be marked; its lease ends it.")
+    except Exception as error:  # noqa: BLE001  after the effect no fault may read as a failure
+        run.log(logging.ERROR, "The unknown outcome could not be marked; its lease ends it.", error)
     if isinstance(raised, Exception):
         _report(run, raised)
+
+
+def _under_way(run: Run) -> Answer:
+    """The answer after an unknown outcome: that it is under way, unless more is known by now."""
+    try:
+        return of_the_other(run)
+    except Exception as raised:  # noqa: BLE001  as above
+        run.log(logging.ERROR, "An operation of unknown outcome could not be read again.", raised)
+        return still_performing(run.operation)
 
 
 def _report(run: Run, raised: Exception) -> None:

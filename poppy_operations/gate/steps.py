@@ -16,9 +16,8 @@ from functools import partial
 from typing import Any, TypeVar, cast
 
 from asgiref.sync import sync_to_async
-from django.db import InterfaceError, OperationalError
 
-from poppy_operations.lifecycle.durable import Busy
+from poppy_operations.lifecycle.durable import busy_where_in_the_way
 
 T = TypeVar("T")
 
@@ -45,10 +44,8 @@ def deciding(call: Callable[[], T]) -> Steps[T]:
 
     Raises ``Busy`` where the database cannot be reached, or did not let us read.
     """
-    try:
+    with busy_where_in_the_way():
         return (yield from database(call))
-    except (OperationalError, InterfaceError) as error:
-        raise Busy(str(error)) from error
 
 
 def site(call: Callable[[], Any]) -> Steps[Any]:

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.db import connections
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import resolve_url
+from django.urls import NoReverseMatch
 
 from poppy_operations.conf import conf
 from poppy_operations.lifecycle.durable import using
@@ -50,11 +51,12 @@ def says_performed(response: object) -> bool:
 
 
 def _is_login(location: str) -> bool:
-    login = urlsplit(str(resolve_url(settings.LOGIN_URL))).path
     try:
-        return urlsplit(location).path == login
+        return urlsplit(location).path == urlsplit(str(resolve_url(settings.LOGIN_URL))).path
     except ValueError:
         return False  # Not a URL at all, as in a header that a view wrote by hand.
+    except NoReverseMatch:
+        return False  # A name of another urlconf than this request's: no page of its.
 
 
 def as_sent(response: HttpResponseBase) -> HttpResponseBase:

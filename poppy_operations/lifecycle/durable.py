@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import TypeVar
 
 from django.core.exceptions import ImproperlyConfigured
-from django.db import InterfaceError, OperationalError, connections, router, transaction
+from django.db import (
+    InterfaceError,
+    InternalError,
+    OperationalError,
+    connections,
+    router,
+    transaction,
+)
 
 from poppy_operations.models import Operation
 
@@ -70,13 +77,10 @@ def _drop_lost_connection() -> None:
 
 def committed(write: Callable[[], T]) -> T:
     """Run ``write`` in a commit of its own. Raises as ``durably``, at the first failure."""
-    try:
+    with busy_where_in_the_way(), ExitStack() as stack:
         ensure_autocommit()
-        with ExitStack() as stack:
-            enter_outermost(stack)
-            return write()
-    except (OperationalError, InterfaceError) as error:
-        raise Busy(str(error)) from error
+        enter_outermost(stack)
+        return write()
 
 
 def enter_outermost(stack: ExitStack) -> None:
@@ -88,6 +92,29 @@ def enter_outermost(stack: ExitStack) -> None:
         stack.enter_context(transaction.atomic(using=using(), durable=True))
     except RuntimeError as error:
         raise OuterTransaction from error
+
+
+# PostgreSQL: the server takes no writes, such as one that is a replica by now; a transaction was
+# idle, or went on, for longer than the server lets it. Django calls these internal errors.
+_INTERNAL_STATES = frozenset({"25006", "25P03", "25P04"})
+
+
+def is_in_the_way(error: BaseException) -> bool:
+    """Whether a database error says that the database is at fault, and not who asks it."""
+    if isinstance(error, InternalError):
+        return getattr(error.__cause__, "sqlstate", None) in _INTERNAL_STATES
+    return isinstance(error, OperationalError | InterfaceError)
+
+
+@contextmanager
+def busy_where_in_the_way() -> Iterator[None]:
+    """Raise ``Busy`` where the database is in the way."""
+    try:
+        yield
+    except (OperationalError, InterfaceError, InternalError) as error:
+        if not is_in_the_way(error):
+            raise
+        raise Busy(str(error)) from error
 
 
 # PostgreSQL: serialization failure, deadlock, lock not available. MariaDB: lock wait time-out,

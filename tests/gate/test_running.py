@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
 from django.core.exceptions import PermissionDenied
 from django.core.signals import got_request_exception
 from django.db import transaction
+from django.db.models.signals import ModelSignal, post_save
 from django.http import (
     Http404,
     HttpResponse,
@@ -22,8 +24,11 @@ from django.http import (
 
 from poppy_operations.declarations import NotPerformed
 from poppy_operations.gate.answers import PlainlyPerformed, SiteAnswer, StillPerforming
+from poppy_operations.gate.attempt import Run
+from poppy_operations.lifecycle import performing
+from poppy_operations.models import Performance
 from poppy_operations.signals import operation_performed, outcome_unknown
-from tests.gate.runs import DONE, Attempt, effects_left
+from tests.gate.runs import DONE, TERMS, Attempt, effects_left
 from tests.lifecycle.rows import MINE, NOW, begun, facts, in_the_way, read, told_by
 from tests.shop.operations import SoldOut
 
@@ -382,6 +387,51 @@ def test_what_cannot_be_released_is_left_to_its_lease(mode: str, caplog: Any) ->
     assert isinstance(outcome, SiteAnswer)
     assert (attempt.state, effects_left()) == ("performing", 0)
     assert "could not be released" in caplog.text
+
+
+@contextmanager
+def failing_at(signal: ModelSignal, sender: type) -> Iterator[None]:
+    """Let a receiver of the site's fail, such as an audit trail."""
+
+    def fail(**_named: Any) -> None:
+        message = "a receiver of the site's"
+        raise ValueError(message)
+
+    signal.connect(fail, sender=sender)
+    try:
+        yield
+    finally:
+        signal.disconnect(fail, sender=sender)
+
+
+@pytest.mark.requirement("OPS-7-08")
+def test_outside_a_receiver_that_fails_while_it_is_recorded_makes_it_unknown_and_no_fault(
+    mode: str, interface: str, caplog: Any
+) -> None:
+    attempt = Attempt("external", mode, interface)
+    with caplog.at_level(logging.ERROR, LOG), failing_at(post_save, Performance):
+        outcome = attempt.go()
+    assert outcome == StillPerforming(attempt.operation.operation_id, 60)
+    assert (attempt.state, effects_left()) == ("unknown", 1)
+    assert [record.exc_info[0] for record in caplog.records] == [ValueError]
+    assert TERMS.text not in caplog.text
+
+
+@pytest.mark.requirement("OPS-7-08")
+def test_outside_whatever_fails_after_an_unknown_outcome_is_loud_and_answered_as_performing(
+    mode: str, caplog: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attempt = Attempt("external", mode, ending=raising(ValueError("a fault")))
+    monkeypatch.setattr(performing, "mark_unknown", lambda *_: raising(LookupError)())
+    monkeypatch.setattr(Run, "read_again", lambda _self: raising(LookupError)())
+    with caplog.at_level(logging.ERROR, LOG):
+        outcome = attempt.go()
+    assert outcome == StillPerforming(attempt.operation.operation_id, 2)
+    assert [record.message for record in caplog.records] == [
+        "Nobody knows whether an external action took effect.",
+        "The unknown outcome could not be marked; its lease ends it.",
+        "An operation of unknown outcome could not be read again.",
+    ]
 
 
 # Late

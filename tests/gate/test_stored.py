@@ -52,6 +52,12 @@ def test_a_login_page_elsewhere_is_known_by_its_path(settings: Any) -> None:
     )
 
 
+def test_a_login_page_that_this_urlconf_does_not_know_is_no_login_page(settings: Any) -> None:
+    settings.LOGIN_URL = "account_login"
+    response = HttpResponse(status=302, headers={"Location": "/accounts/login/"})
+    assert says_performed(response)
+
+
 def test_a_transaction_that_is_marked_for_rollback_does_not() -> None:
     with transaction.atomic():
         transaction.set_rollback(True)

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from django.db import InterfaceError, OperationalError, connection, transaction
+from django.db import InterfaceError, InternalError, OperationalError, connection, transaction
 
 from poppy_operations.lifecycle import durable
 from poppy_operations.lifecycle.durable import Busy, OuterTransaction, committed, durably
@@ -158,6 +158,34 @@ def test_contention_is_told_from_other_faults() -> None:
     assert not durable.is_contention(OperationalError(2006, "Server has gone away"))
     assert not durable.is_contention(OperationalError())
     assert not durable.is_contention(ValueError("database is locked"))
+
+
+def internal(state: str) -> InternalError:
+    error = InternalError("of the server's")
+    error.__cause__ = _ServerError(state)
+    return error
+
+
+@pytest.mark.parametrize("state", ["25006", "25P03", "25P04"])
+def test_a_server_that_takes_no_writes_or_ended_an_idle_transaction_is_busy(state: str) -> None:
+    error = internal(state)
+    with in_the_way("INSERT", 99, error) as hindrance, pytest.raises(Busy) as raised:
+        durably(write)
+    assert hindrance.times == 97
+    assert raised.value.__cause__ is error
+    assert not durable.is_contention(error)
+
+
+@pytest.mark.parametrize("error", [internal("25P02"), InternalError("of another kind")])
+def test_another_internal_error_is_the_sites_own_and_passes(error: InternalError) -> None:
+    with pytest.raises(InternalError) as raised, in_the_way("INSERT", 99, error) as hindrance:
+        durably(write)
+    assert raised.value is error
+    assert hindrance.times == 98
+
+
+def test_what_is_no_database_error_is_never_the_databases_fault() -> None:
+    assert not durable.is_in_the_way(LookupError())
 
 
 def test_a_commit_is_one_of_the_database_that_operations_are_in(monkeypatch: Any) -> None:
