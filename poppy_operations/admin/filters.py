@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from poppy_operations.admin.reading import using
 from poppy_operations.declarations import registry
 from poppy_operations.gate.reading import seconds
-from poppy_operations.lifecycle.performing import is_lapsed
+from poppy_operations.lifecycle.performing import is_lapsed, lapsed
 from poppy_operations.lifecycle.settling import can_settle, settleable
 from poppy_operations.models import Agent, Approval, Decline, Operation, Performance, Settlement
 
@@ -46,11 +46,8 @@ def in_standing(name: str, now: datetime) -> Q:
     """Find the operations of a standing, beginning with the state, which has an index."""
     if name in {"open", "performed"}:
         return Q(state=name)
-    if name == "unknown":
-        return settleable(now)
-    attempts = Q(state=PERFORMING) & ~settleable(now)
-    is_over = Q(lease_until__isnull=False, lease_until__lt=now)
-    return attempts & (is_over if name == "lapsed" else ~is_over)
+    over = {"unknown": settleable(now), "lapsed": lapsed(now)}
+    return over.get(name) or Q(state=PERFORMING) & ~over["unknown"] & ~over["lapsed"]
 
 
 class ChoiceFilter(admin.SimpleListFilter):
