@@ -170,10 +170,19 @@ def _unknown(content: Any, raw: Any) -> Any:
 
 
 def _names(form: Any) -> set[str]:
-    """The raw fields that a form, or a formset, looks at; all others it does not know."""
+    """The raw fields that a form, or a formset, looks at; all others it does not know.
+
+    What a formset's management form says is in no validated value, yet it parts what is changed
+    from what is created. A disabled field has its initial value, whatever was sent.
+    """
     if hasattr(form, "management_form"):
-        return set().union(*map(_names, [form.management_form, *form.forms]))
-    return {name for bound in form for name in _widget_names(bound.field.widget, bound.html_name)}
+        return set().union(*map(_names, form.forms))
+    return {
+        name
+        for bound in form
+        if not bound.field.disabled
+        for name in _widget_names(bound.field.widget, bound.html_name)
+    }
 
 
 def _widget_names(widget: Any, name: str) -> Iterator[str]:
@@ -198,11 +207,19 @@ def _unknown_to(field: Any, raw: Any) -> Any:
     unknown: dict[str, Any] = {}
     for name, value in raw.items():
         declared = field.fields.get(name)
-        if declared is None or declared.read_only:
+        if declared is None or declared.read_only or _is_hidden(declared):
             unknown[name] = value
         elif (nested := _unknown_to(declared, value)) is not None:
             unknown[name] = nested
     return unknown or None
+
+
+def _is_hidden(field: Any) -> bool:
+    """Whether it is a ``HiddenField``, which has its default, whatever was sent.
+
+    By its name, since Django REST framework is optional and stays behind its doors.
+    """
+    return any(kind.__name__ == "HiddenField" for kind in type(field).__mro__)
 
 
 def _unknown_to_each(child: Any, raw: Any) -> Any:

@@ -18,6 +18,7 @@ from django.urls import ResolverMatch, resolve
 from rest_framework import serializers
 
 from poppy_operations.gate.content import RequestContent, keyed_digests, parsed_body
+from tests.shop.models import Item
 
 FACTORY = RequestFactory()
 TREE = {"sku": "jacket", "lines": [{"n": 1}, {"n": 2}], "note": None}
@@ -317,6 +318,8 @@ class Moment(forms.Form):
     when = forms.SplitDateTimeField()
     day = forms.DateField(widget=forms.SelectDateWidget(years=[2026]))
     note = forms.CharField(required=False)
+    price = forms.IntegerField(disabled=True, initial=5)
+    until = forms.SplitDateTimeField(disabled=True, required=False)
 
 
 MOMENT = {
@@ -365,6 +368,10 @@ def test_a_form_is_compared_by_its_validated_values(same: dict[str, str]) -> Non
         {"day_extra": "1"},
         {"count_0": "1"},
         {"when": "2026-10-08 10:00"},
+        # A disabled field has its initial value, whatever was sent.
+        {"price": "1"},
+        {"price": "5"},
+        {"until_0": "2026-10-08"},
     ],
 )
 def test_what_a_form_does_not_know_must_not_ride_along(changed: dict[str, str]) -> None:
@@ -406,6 +413,29 @@ def test_a_formset_is_compared_form_by_form() -> None:
     assert by_formset({**LINES, "form-1-DELETE": "on"}) != one
     assert by_formset({**LINES, "form-2-sku": "c"}) != one
     assert by_formset({**LINES, "extra": "1"}) != one
+
+
+def test_how_many_forms_of_a_formset_are_there_already_must_not_ride_along() -> None:
+    one = by_formset({**LINES, "form-INITIAL_FORMS": "1"})
+    assert one == by_formset({**LINES, "form-INITIAL_FORMS": "1"})
+    assert one != by_formset(LINES)
+    assert by_formset({**LINES, "form-MAX_NUM_FORMS": "9"}) != by_formset(LINES)
+
+
+@pytest.mark.django_db
+def test_changing_a_row_is_another_request_than_creating_one_of_the_same_values(
+    jacket: Item,
+) -> None:
+    def meaning(initial: int) -> str:
+        number = {"form-TOTAL_FORMS": "1", "form-INITIAL_FORMS": str(initial)}
+        values = {"form-0-id": str(jacket.pk), "form-0-sku": "coat", "form-0-price": "5"}
+        request = post_form(**number, **values)
+        formset = forms.modelformset_factory(Item, fields=["sku", "price"])(request.POST)
+        assert formset.is_valid(), formset.errors
+        return of(request).meaning_text(formset)
+
+    assert meaning(1) == meaning(1)
+    assert meaning(1) != meaning(0)
 
 
 def test_a_form_may_look_at_a_body_that_is_no_mapping() -> None:
@@ -487,8 +517,13 @@ def test_a_form_knows_the_widgets_within_its_widgets() -> None:
 # By meaning: a serializer
 
 
+class Stamp(serializers.HiddenField):
+    """A hidden field of the site's own."""
+
+
 class Part(serializers.Serializer):  # type: ignore[type-arg]  # not subscriptable at run time
     sku = serializers.CharField()
+    payee = serializers.HiddenField(default="me")
     count = serializers.IntegerField(default=1)
 
 
@@ -500,6 +535,7 @@ class Order(serializers.Serializer):  # type: ignore[type-arg]  # as above
     tags = serializers.ListField(child=serializers.CharField(), required=False)
     boxes = serializers.DictField(child=Part(), required=False)
     grid = serializers.ListField(child=Part(many=True), required=False)
+    stamp = Stamp(default="paid")
 
 
 def by_serializer(body: Any, many: bool = False, ignore: tuple[str, ...] = ()) -> str:
@@ -533,6 +569,10 @@ def test_a_serializer_is_compared_by_its_validated_values(one: Any, other: Any) 
     [
         ({}, {"extra": 1}),
         ({}, {"number": 7}),
+        # A hidden field has its default, whatever was sent.
+        ({}, {"stamp": "unpaid"}),
+        ({}, {"stamp": "paid"}),
+        ({"main": {"sku": "a"}}, {"main": {"sku": "a", "payee": "thief"}}),
         ({}, {"main": None}),
         ({}, {"parts": None}),
         ({"parts": None}, {"parts": []}),
