@@ -51,6 +51,7 @@ class Ask:
     def slot(self) -> str:
         """Where at most one operation that is not performed stands: what the site calls one action.
 
+        Where every ask is an action of its own, it is a new one for each, and stays this ask's.
         Not keyed, so that a new SECRET_KEY cannot let a second operation stand beside one that is
         being performed.
         """
@@ -79,7 +80,7 @@ class Ask:
         )
 
 
-def ask(asked: Ask, slot: str, rows: Sequence[Revision] | None = None) -> Answer:
+def ask(asked: Ask, rows: Sequence[Revision] | None = None) -> Answer:
     """Answer with the operation. ``rows`` is the owner's live picture where it was just read.
 
     Raises ``Busy`` where others were faster too often.
@@ -88,8 +89,8 @@ def ask(asked: Ask, slot: str, rows: Sequence[Revision] | None = None) -> Answer
         return Undeclared(asked.caller.refusal.response)
     for _ in range(TRIES):
         if rows is None:
-            rows = live_revisions(asked.owner, asked.call.now, slot)
-        answer = _ask_once(asked, slot, rows)
+            rows = live_revisions(asked.owner, asked.call.now, asked.slot)
+        answer = _ask_once(asked, rows)
         if answer is not None:
             return answer
         rows = None
@@ -97,9 +98,9 @@ def ask(asked: Ask, slot: str, rows: Sequence[Revision] | None = None) -> Answer
     raise Busy(message)
 
 
-def _ask_once(asked: Ask, slot: str, rows: Sequence[Revision]) -> Answer | None:
+def _ask_once(asked: Ask, rows: Sequence[Revision]) -> Answer | None:
     now = asked.call.now
-    mine = [revision for revision in rows if revision.operation.slot == slot]
+    mine = [revision for revision in rows if revision.operation.slot == asked.slot]
     operation = mine[0].operation if mine else None
     if operation is not None and operation.state == Operation.State.PERFORMING:
         if performing.is_lapsed(operation, now):
@@ -114,7 +115,7 @@ def _ask_once(asked: Ask, slot: str, rows: Sequence[Revision]) -> Answer | None:
     if refused is not None:
         return refused
     warn_in_debug(asked.call.action.name, asked.wanted.terms)
-    row = _row(asked, slot)
+    row = _row(asked)
     new = (
         asking.return_operation(row, now)
         if operation is None
@@ -155,7 +156,7 @@ def _make_room(asked: Ask, rows: Sequence[Revision]) -> Refused | None:
     return Refused("rate_limited", headers={"Retry-After": str(wait_s)})
 
 
-def _row(asked: Ask, slot: str) -> asking.Asked:
+def _row(asked: Ask) -> asking.Asked:
     call, terms = asked.call, asked.wanted.terms
     return asking.Asked(
         action=call.action.name,
@@ -163,7 +164,7 @@ def _row(asked: Ask, slot: str) -> asking.Asked:
         interface=asked.caller.interface,
         owner=asked.owner,
         conversation=call.conversation,
-        slot=slot,
+        slot=asked.slot,
         terms=terms.text,
         terms_digest=terms.digest,
         target_digest=call.target_digests[0],

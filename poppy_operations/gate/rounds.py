@@ -272,5 +272,4 @@ def _asked(visit: Visit, wanted: Wanted) -> Answer:
     if owner is None:
         refusal = visit.caller.refusal
         return Undeclared(None if refusal is None else refusal.response)
-    asked = _ask_of(visit, owner, wanted)
-    return ask(asked, asked.slot, visit.rows)
+    return ask(_ask_of(visit, owner, wanted), visit.rows)

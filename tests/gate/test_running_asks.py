@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from poppy_operations.declarations import Refusal
+from poppy_operations.declarations import Each, Refusal
 from poppy_operations.gate import asking as gate_asking
 from poppy_operations.gate.answers import ApprovalRequired, Refused, StillPerforming, Undeclared
 from poppy_operations.gate.asking import Ask, ask, ask_under_way
@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.database]
 SLOT = digest("slot")
 
 
-def an_ask(attempt: Attempt, **caller: Any) -> Ask:
+def an_ask(attempt: Attempt, slot: str = SLOT, **caller: Any) -> Ask:
     """The ask of the request that an attempt was made for."""
     call = attempt.run.call
     call.__dict__["target_digests"] = [digest("target")]
@@ -34,12 +34,22 @@ def an_ask(attempt: Attempt, **caller: Any) -> Ask:
     # There is no content to name.
     call.__dict__.update(field_digests=dict, differing_fields=lambda stored: ())
     wanted = Wanted(TERMS, [digest("content")], "content")
-    return Ask(call, Caller(attempt.interface, OWNER, **caller), OWNER, wanted)
+    asked = Ask(call, Caller(attempt.interface, OWNER, **caller), OWNER, wanted)
+    asked.__dict__["slot"] = slot
+    return asked
+
+
+def test_each_ask_of_its_own_has_one_slot_and_no_other_asks() -> None:
+    one = an_ask(Attempt())
+    each = replace(one, wanted=Wanted(replace(TERMS, same_action=Each), ["digest"], "content"))
+    assert each.slot == each.slot
+    assert replace(each).slot != each.slot
+    assert replace(one).slot == replace(one).slot
 
 
 def test_an_ask_for_what_is_waiting_gets_the_same_revision() -> None:
     attempt = Attempt()
-    answer = ask(an_ask(attempt), SLOT)
+    answer = ask(an_ask(attempt))
     assert isinstance(answer, ApprovalRequired)
     assert answer.operation.revision == attempt.run.revision.revision
 
@@ -48,7 +58,7 @@ def test_an_ask_for_what_is_waiting_gets_the_same_revision() -> None:
 def test_an_ask_for_what_is_performing_is_answered_as_performing() -> None:
     attempt = Attempt()
     begun(attempt.run.revision)
-    answer = ask(an_ask(attempt), SLOT)
+    answer = ask(an_ask(attempt))
     assert answer == StillPerforming(attempt.operation.operation_id, 2)
     assert Revision.objects.count() == 1
 
@@ -56,7 +66,7 @@ def test_an_ask_for_what_is_performing_is_answered_as_performing() -> None:
 def test_an_ask_that_meets_a_lapsed_lease_frees_it_first() -> None:
     attempt = Attempt()
     begun(attempt.run.revision, now=NOW - timedelta(hours=1))
-    answer = ask(an_ask(attempt), SLOT)
+    answer = ask(an_ask(attempt))
     assert isinstance(answer, ApprovalRequired)
     assert answer.operation.operation_id == attempt.operation.operation_id
     assert attempt.state == "open"
@@ -65,7 +75,7 @@ def test_an_ask_that_meets_a_lapsed_lease_frees_it_first() -> None:
 def test_on_the_website_an_ask_for_what_is_performing_is_a_further_revision() -> None:
     attempt = Attempt(interface="website")
     begun(attempt.run.revision, approval=attempt.run.approval)
-    answer = ask(an_ask(attempt), SLOT)
+    answer = ask(an_ask(attempt))
     assert isinstance(answer, ApprovalRequired)
     assert answer.under_way
     assert answer.operation.operation_id == attempt.operation.operation_id
@@ -74,7 +84,7 @@ def test_on_the_website_an_ask_for_what_is_performing_is_a_further_revision() ->
 
 def test_an_agent_that_may_get_no_operation_gets_the_refusal() -> None:
     asked = an_ask(Attempt(), refusal=Refusal())
-    assert ask(asked, SLOT) == Undeclared(None)
+    assert ask(asked) == Undeclared(None)
 
 
 def test_an_ask_that_others_overtake_again_and_again_is_busy(monkeypatch: Any) -> None:
@@ -84,24 +94,24 @@ def test_an_ask_that_others_overtake_again_and_again_is_busy(monkeypatch: Any) -
     Operation.objects.all().delete()
     monkeypatch.setattr(asking, "return_operation", lambda row, now: None)
     with pytest.raises(Busy, match="again and again"):
-        ask(asked, SLOT)
+        ask(asked)
 
 
 def test_an_ask_that_was_overtaken_once_finds_the_others_operation(monkeypatch: Any) -> None:
     attempt = Attempt()
-    assert isinstance(ask(an_ask(attempt), SLOT, rows=[]), ApprovalRequired)
+    assert isinstance(ask(an_ask(attempt), rows=[]), ApprovalRequired)
     assert Operation.objects.count() == 1
 
 
 def test_at_the_cap_only_what_nobody_has_seen_gives_way(settings: Any) -> None:
     settings.POPPY_OPERATIONS = {**settings.POPPY_OPERATIONS, "OPEN_REVISIONS": 1}
     attempt = Attempt()
-    answer = ask(an_ask(attempt), digest("another"))
+    answer = ask(an_ask(attempt, slot=digest("another")))
     assert isinstance(answer, Refused)
     assert answer.code == "rate_limited"
     assert int(answer.headers["Retry-After"]) == 901
     Revision.objects.update(looked_up_at=None)
-    assert isinstance(ask(an_ask(attempt), digest("another")), ApprovalRequired)
+    assert isinstance(ask(an_ask(attempt, slot=digest("another"))), ApprovalRequired)
     assert Revision.objects.exclude(retired_at=None).count() == 1
 
 
