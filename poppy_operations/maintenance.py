@@ -15,7 +15,6 @@ from datetime import datetime, timedelta
 from functools import partial
 from uuid import UUID
 
-from django.db import InterfaceError, OperationalError
 from django.db.models import QuerySet
 from django.http import HttpResponseBase, JsonResponse
 from django.urls import NoReverseMatch, reverse
@@ -28,7 +27,7 @@ from poppy_operations.gate.approvals import current_operation
 from poppy_operations.gate.stored import as_sent, stored_answer
 from poppy_operations.gate.worker import enqueue
 from poppy_operations.lifecycle import performing, purging
-from poppy_operations.lifecycle.durable import Busy, durably, using
+from poppy_operations.lifecycle.durable import Busy, busy_where_in_the_way, durably, using
 from poppy_operations.lifecycle.performing import StoredAnswer
 from poppy_operations.lifecycle.settling import can_settle, ended_or_over, settle
 from poppy_operations.models import Agent, Operation, Performance
@@ -115,10 +114,11 @@ def purge(*, now: datetime | None = None, dry_run: bool = False, batch: int = BA
     """
     moment = now or timezone.now()
     over = partial(purge_joins, moment - purging.MARGIN)
-    if dry_run:
-        return Purged(purging.forgettable(moment).count(), over(dry_run=True))
     done = Purged(0, 0)
     try:
+        if dry_run:
+            with busy_where_in_the_way():
+                return Purged(purging.forgettable(moment).count(), over(dry_run=True))
         while joins := durably(partial(over, batch=batch)):
             done = replace(done, joins=done.joins + joins)
         while operations := purging.forget(moment, batch):
@@ -131,10 +131,12 @@ def purge(*, now: datetime | None = None, dry_run: bool = False, batch: int = BA
 def revoke(client_id: str, *, now: datetime | None = None) -> Agent:
     """Revoke an agent: its Sessions are refused from now on, and its browsers' joins are over.
 
-    They stay over should the agent be allowed again. Raises ``UnknownAgent``.
+    They stay over should the agent be allowed again. Raises ``UnknownAgent``, and ``Busy`` where
+    the database is in the way: do it again then, for the joins may not be over.
     """
-    agent = revoke_agent(client_id)
-    end_joins_of(agent, now or timezone.now())
+    with busy_where_in_the_way():
+        agent = revoke_agent(client_id)
+        end_joins_of(agent, now or timezone.now())
     return agent
 
 
@@ -198,19 +200,19 @@ def reconcile(*, now: datetime | None = None, dry_run: bool = False) -> Reconcil
     """
     ends: Counter[str] = Counter()
     try:
-        if dry_run:
-            moment = now or timezone.now()
-            ends.update(_would_end(operation, moment) for operation in _all(_over(moment)))
-        else:
-            ends.update(_ends(now))
-        ends["requeued"] = requeue(now=now, dry_run=dry_run)
-    except (Busy, OperationalError, InterfaceError) as error:
+        with busy_where_in_the_way():
+            ends.update(_would_end(now) if dry_run else _ends(now))
+            ends["requeued"] = requeue(now=now, dry_run=dry_run)
+    except Busy as error:
         raise Interrupted(Reconciled(**ends)) from error
     return Reconciled(**ends)
 
 
-def _would_end(operation: Operation, now: datetime) -> str:
-    return "freed" if performing.is_lapsed(operation, now) else "still_unknown"
+def _would_end(now: datetime | None) -> Iterator[str]:
+    """Say what would end, as far as that is known without asking."""
+    moment = now or timezone.now()
+    for operation in _all(_over(moment)):
+        yield "freed" if performing.is_lapsed(operation, moment) else "still_unknown"
 
 
 def _ends(now: datetime | None) -> Iterator[str]:
@@ -314,9 +316,10 @@ def settle_by_hand(
 
 
 def stuck(*, now: datetime | None = None) -> Sequence[Stuck]:
-    """List the operations that do not end by themselves, the oldest first."""
+    """List the operations that do not end by themselves, the oldest first. Raises ``Busy``."""
     moment = now or timezone.now()
-    found = (_stuck(operation, moment) for operation in _all(_over(moment)))
+    with busy_where_in_the_way():
+        found = [_stuck(operation, moment) for operation in _all(_over(moment))]
     return sorted(found, key=lambda item: item.since)
 
 

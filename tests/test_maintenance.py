@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import logging
+import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -938,13 +939,34 @@ def test_poppy_reconcile_says_where_to_look_for_what_stays_unknown(
     )
 
 
-@pytest.mark.parametrize("name", ["poppy_purge", "poppy_reconcile"])
-def test_a_database_in_the_way_of_a_command_is_said_in_a_sentence(name: str) -> None:
-    with (
-        beginning_with("SELECT", 1, times=2),
-        pytest.raises(CommandError, match=r"The database was in the way\. Done before"),
-    ):
-        call_command(name)
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        (["poppy_purge"], "The database was in the way. Done before, and it stays: operations 0"),
+        (["poppy_purge", "--dry-run"], "The database was in the way. Done before"),
+        (
+            ["poppy_reconcile"],
+            "The database was in the way. Done before, and it stays: performed 0",
+        ),
+        (["poppy_stuck"], "The database was in the way: database is locked. Run it again."),
+        (
+            ["poppy_agents", "list"],
+            "The database was in the way: database is locked. Run it again,",
+        ),
+    ],
+)
+def test_a_database_in_the_way_of_a_command_is_said_in_a_sentence(
+    command: list[str], says: str
+) -> None:
+    # Durable writes are tried twice.
+    with beginning_with("SELECT", 1, times=2), pytest.raises(CommandError, match=re.escape(says)):
+        call_command(*command)
+
+
+def test_a_revocation_that_the_database_interrupts_is_busy(session_of: Any) -> None:
+    client_id = session_of().agent.client_id
+    with in_the_way("UPDATE", 1), pytest.raises(Busy, match="database is locked"):
+        maintenance.revoke(client_id)
 
 
 def test_poppy_stuck_says_what_to_do_about_each_operation(reaching: Reaching, capsys: Any) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from poppy_operations.lifecycle.durable import Busy, busy_where_in_the_way
 from poppy_operations.maintenance import revoke
 from poppy_operations.models import Agent
 from poppy_operations.sessions.agents import (
@@ -40,10 +41,18 @@ class Command(BaseCommand):
             verb.add_argument("client_id", metavar="CLIENT_ID")
 
     def handle(self, *args: Any, verb: str, **options: Any) -> None:
+        verbs = {
+            "add": self.add,
+            "revoke": self.revoke,
+            "refresh": self.refresh,
+            "list": self.list,
+        }
         try:
-            {"add": self.add, "revoke": self.revoke, "refresh": self.refresh, "list": self.list}[
-                verb
-            ](options)
+            with busy_where_in_the_way():
+                verbs[verb](options)
+        except Busy as error:
+            message = f"The database was in the way: {error}. Run it again, as it may be half done."
+            raise CommandError(message) from error
         except (OSError, ValueError, UnknownAgent, KeysUnavailable) as error:
             raise CommandError(str(error)) from error
 

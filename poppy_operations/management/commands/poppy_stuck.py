@@ -7,6 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from poppy_operations.lifecycle.durable import Busy
 from poppy_operations.maintenance import Stuck, as_json, stuck
 
 
@@ -24,7 +25,11 @@ class Command(BaseCommand):
 
     def handle(self, *_args: Any, **options: Any) -> None:
         """Print the list, and what to do about each."""
-        found = stuck()
+        try:
+            found = stuck()
+        except Busy as error:
+            message = f"The database was in the way: {error}. Run it again."
+            raise CommandError(message) from error
         needing = [item for item in found if item.needs_somebody]
         if options["json"]:
             self.stdout.write(as_json(found))
