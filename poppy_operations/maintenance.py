@@ -106,7 +106,7 @@ def counts(result: Purged | Reconciled) -> dict[str, int]:
 
 
 def purge(*, now: datetime | None = None, dry_run: bool = False, batch: int = BATCH) -> Purged:
-    """Forget operations a day after all their revisions expired, in small batches.
+    """Forget operations a day after they ended and all revisions expired, in small batches.
 
     Whatever is performing or of unknown outcome stays, and so does every performed operation that
     an unexpired approval could still name. With ``dry_run`` nothing is deleted. Raises

@@ -7,21 +7,25 @@ from datetime import datetime, timedelta
 from django.db.models import Exists, OuterRef, QuerySet
 
 from poppy_operations.lifecycle.durable import durably, using
-from poppy_operations.models import Operation, Revision
+from poppy_operations.models import Operation, Performance, Revision, Settlement
 from poppy_operations.protocol.ids import new_attempt
 
-# An ask that just read a slot, a claim at the very edge and a late end find their rows still here.
+# An ask that just read a slot and a claim at the very edge find their rows still here, and an agent
+# that was told for long that its action is being performed has the time to learn how it ended.
 MARGIN = timedelta(days=1)
 
 
 def forgettable(now: datetime) -> QuerySet[Operation]:
-    """Operations that are not being performed and whose revisions all expired a day ago."""
-    # Of what is younger no revision need be looked for: none expires before it was returned.
-    remembered = Revision.objects.filter(operation=OuterRef("pk"), expires_at__gte=now - MARGIN)
+    """Operations not being performed that ended, and whose revisions all expired, a day ago."""
+    since, of_it = now - MARGIN, {"operation": OuterRef("pk")}
+    live = Revision.objects.filter(**of_it, expires_at__gte=since)
+    performed = Performance.objects.filter(**of_it, finished_at__gte=since)
+    settled = Settlement.objects.filter(**of_it, settled_at__gte=since)
+    # Of what is younger nothing need be looked for: nothing expires or ends before its beginning.
     return (
         Operation.objects.using(using())
         .exclude(state=Operation.State.PERFORMING)
-        .filter(~Exists(remembered), created_at__lt=now - MARGIN)
+        .filter(~Exists(live), ~Exists(performed), ~Exists(settled), created_at__lt=since)
     )
 
 

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
-from poppy_operations.lifecycle import asking, purging
-from poppy_operations.models import Operation
-from tests.lifecycle.rows import ASKED, MINE, NOW, OTHER, just_before, read, returned
+from poppy_operations.lifecycle import asking, performing, purging, settling
+from poppy_operations.models import Operation, Performance, Revision, Settlement
+from tests.lifecycle.rows import (
+    ANSWER,
+    ASKED,
+    MINE,
+    NOW,
+    OTHER,
+    SECOND,
+    begun,
+    just_before,
+    read,
+    returned,
+)
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 LONG_AFTER = NOW + timedelta(days=3)
@@ -29,6 +40,48 @@ def test_what_is_still_remembered_keeps_nothing_else() -> None:
     assert purging.forget(LONG_AFTER, 10) == 1
     assert [row.pk for row in Operation.objects.all()] == [recent.operation_id]
     assert old.operation_id != recent.operation_id
+
+
+def ends(revision: Revision, how: str, at: datetime) -> None:
+    """End an external attempt at that time."""
+    approval = begun(revision, effects="external")
+    if how == "finished":
+        performing.finish_external(revision.operation, approval, ANSWER, attempt=MINE, now=at)
+    else:
+        performing.mark_unknown(revision.operation, MINE, NOW)
+        answer = ANSWER if how == "performed" else None
+        examined = read(revision.operation)
+        assert settling.settle(examined, answer, how="settled", by="bob", because="", now=at)
+
+
+ENDS = ["finished", "performed", "not performed"]
+
+
+@pytest.mark.requirement("OPS-7-06")
+@pytest.mark.parametrize("how", ENDS)
+def test_what_ended_late_is_remembered_a_day_beyond_its_end(how: str) -> None:
+    """Until then its agent was told that it is being performed, and may not know better yet."""
+    revision = returned()
+    ends(revision, how, LONG_AFTER)
+    day = timedelta(days=1)
+    assert not purging.forgettable(LONG_AFTER + day).exists()
+    assert purging.forget(LONG_AFTER + day, 10) == 0
+    assert purging.forget(LONG_AFTER + day + SECOND, 10) == 1
+
+
+@pytest.mark.parametrize("moment", [1, 2])
+@pytest.mark.parametrize("how", ENDS)
+def test_what_ends_while_it_is_held_stays(how: str, moment: int) -> None:
+    revision, neighbour = returned(), returned(slot="neighbour")
+    ends(revision, how, NOW)
+
+    def end_late() -> None:
+        Performance.objects.update(finished_at=LONG_AFTER)
+        Settlement.objects.update(settled_at=LONG_AFTER)
+
+    with just_before("UPDATE", moment, end_late):
+        assert purging.forget(LONG_AFTER, 10) == 1
+    assert Operation.objects.get().pk == revision.operation_id != neighbour.operation_id
 
 
 def becomes(operation: Operation, state: str, attempt: str) -> None:

@@ -105,6 +105,7 @@ class Operation:
     in_use: Revision | None = None
     performed: Revision | None = None
     answer: object = None
+    ended: int = 0
     effects: int = 0
     revisions: list[Revision] = field(default_factory=list)
 

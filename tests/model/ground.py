@@ -122,7 +122,7 @@ class Ground:
             assert operation.in_use
             self.end(operation, operation.in_use, "settled")
         else:
-            self.reopen(operation)
+            self.refute(operation)
         return True
 
     def reconcile(self) -> dict[str, int]:
@@ -143,9 +143,14 @@ class Ground:
                 self.end(operation, operation.in_use, "found")
                 ends["performed"] += 1
             else:
-                self.reopen(operation)
+                self.refute(operation)
                 ends["not_performed"] += 1
         return ends
+
+    def refute(self, operation: Operation) -> None:
+        """It was not performed, as somebody found out."""
+        self.reopen(operation)
+        operation.ended = self.now
 
     def void(self, revision: Revision) -> bool:
         """Take back a recorded approval that is not in use (AMB-24)."""
@@ -158,11 +163,16 @@ class Ground:
         return True
 
     def purge(self) -> int:
-        """Forget what no approval could name any more, and never what is under way (AMB-08)."""
+        """Forget what no approval could name any more, and never what is under way (AMB-08).
+
+        Nor what ended so late that its agent may not know it yet.
+        """
+        ended_before = self.now - DAY_S * 1000
         kept = [
             operation
             for operation in self.operations
             if operation.state == PERFORMING
+            or operation.ended >= ended_before
             or any(one.expires_s >= self.now / 1000 - DAY_S for one in operation.revisions)
         ]
         purged = len(self.operations) - len(kept)
@@ -173,3 +183,4 @@ class Ground:
         """It was performed, and stays so for as long as it is remembered."""
         operation.state, operation.in_use, operation.is_unknown = PERFORMED, None, False
         operation.performed, operation.answer = revision, answer
+        operation.ended = max(operation.ended, self.now)
