@@ -65,20 +65,25 @@ def as_sent(response: HttpResponseBase) -> HttpResponseBase:
     return response if render is None or getattr(response, "is_rendered", True) else render()
 
 
-def stored_answer(response: HttpResponseBase, *, with_body: bool) -> StoredAnswer:
-    """What is kept of a response for replays: no cookies, no dates, nothing too large."""
+def stored_answer(
+    response: HttpResponseBase, *, with_body: bool, with_html: bool = False
+) -> StoredAnswer:
+    """What is kept of a response for replays: no cookies, no dates, nothing too large.
+
+    ``with_html`` is for code that had no request, and so no CSRF token to put into a page.
+    """
     headers = [
         (name, value) for name, value in response.headers.items() if name.lower() not in NOT_STORED
     ]
-    body = _body(response) if with_body else None
+    body = _body(response, with_html=with_html) if with_body else None
     return StoredAnswer(response.status_code, headers, body)
 
 
-def _body(response: HttpResponseBase) -> bytes | None:
+def _body(response: HttpResponseBase, *, with_html: bool) -> bytes | None:
     if not isinstance(response, HttpResponse):
         return None  # A stream or a file: it exists once.
     content = response.content
     content_type = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
-    if content and content_type in HTML:
+    if content and content_type in HTML and not with_html:
         return None  # It may carry a CSRF token.
     return content if len(content) <= conf.stored_body_bytes else None

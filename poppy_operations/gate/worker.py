@@ -20,6 +20,7 @@ from poppy_operations.declarations import (
     Terms,
 )
 from poppy_operations.discovery import action_called
+from poppy_operations.gate.answers import SiteAnswer
 from poppy_operations.gate.approvals import current_operation
 from poppy_operations.gate.attempt import Lost, Outcome, Run, answer_of, begun, of_the_other
 from poppy_operations.gate.callers import Caller
@@ -27,6 +28,7 @@ from poppy_operations.gate.calls import Call, SiteTerms
 from poppy_operations.gate.in_database import perform_in_database
 from poppy_operations.gate.outside import perform_outside
 from poppy_operations.gate.steps import Steps, database, run
+from poppy_operations.gate.stored import as_sent, says_performed, stored_answer
 from poppy_operations.lifecycle import performing
 from poppy_operations.lifecycle.durable import Busy, using
 from poppy_operations.models import Operation
@@ -36,11 +38,30 @@ logger = logging.getLogger("poppy_operations")
 
 
 def perform_queued(attempt: Run) -> Steps[Outcome]:
-    """Claim the operation, and hand the attempt to a worker after the commit."""
+    """Claim the operation, and hand the attempt to a worker after the commit.
+
+    Where the last worker refused, that is the answer, once; the next repeat is handed over again.
+    """
+    refused = yield from database(partial(_refused, attempt))
+    if refused is not None:
+        return refused
     if not (yield from begun(attempt)):
         return Lost()
     yield from database(partial(_enqueue, attempt))
     return (yield from database(partial(of_the_other, attempt)))
+
+
+def _refused(attempt: Run) -> SiteAnswer | Lost | None:
+    refusal = performing.refusal_of(attempt.operation, attempt.revision)
+    if refusal is None:
+        return None
+    if not performing.take_refusal(attempt.operation):
+        return Lost()
+    response = HttpResponse(refusal.body or b"", status=refusal.status)
+    del response.headers["Content-Type"]  # It is among the stored ones, if there was one.
+    for name, value in refusal.headers:
+        response.headers[name] = value
+    return SiteAnswer(response)
 
 
 def enqueue(operation_id: str, attempt: str) -> None:
@@ -61,15 +82,91 @@ def _enqueue(attempt: Run) -> None:
             raise Busy(message) from error
 
 
+class _Work:
+    """What a worker asks an action, and what it answered where it did nothing."""
+
+    def __init__(self, action: DeclaredAction, current: CurrentOperation) -> None:
+        self.action = action
+        self.current = current
+        self.refusal: HttpResponseBase | None = None
+
+    def still(self) -> SiteTerms:
+        """What the action would do now; the terms themselves where the site cannot tell."""
+        if self.action.still is None:
+            return Terms(self.current.terms)
+        try:
+            found = self.action.still(self.current)
+        except NotPerformed as said:
+            found = said
+        if isinstance(found, NotPerformed):
+            self.refusal = answer_of(found)
+            return self.refusal
+        return found
+
+    def perform(self, current: CurrentOperation) -> HttpResponseBase:
+        """Perform it. Raises ``NotPerformed``, and whatever the action raised."""
+        if self.action.perform is None:
+            self.log(logging.WARNING, "The action of a queued attempt has no perform= any more.")
+            raise NotPerformed
+        if self.action.effects == "external":
+            self.ensure_still()
+        try:
+            response = as_response(self.action.perform(current))
+        except NotPerformed as said:
+            self.refusal = answer_of(said)
+            raise
+        if not says_performed(response):
+            self.refusal = response
+        return response
+
+    def ensure_still(self) -> None:
+        """Look again before anything reaches outside. Raises ``NotPerformed``."""
+        try:
+            found = self.still()
+            holds = isinstance(found, Terms) and found.text == Terms(self.current.terms).text
+        except Exception as error:
+            # Not an unknown outcome: nothing has happened yet.
+            self.log(logging.ERROR, "still= failed; nothing was performed.", error)
+            raise NotPerformed from error
+        if not holds:
+            raise NotPerformed(self.refusal)
+
+    def log(self, level: int, message: str, error: Exception | None = None) -> None:
+        extra = {"operation_id": self.current.operation_id, "action": self.action.name}
+        logger.log(level, message, exc_info=error, extra=extra)
+
+
 @dataclass(frozen=True)
 class _Started(Run):
     """An attempt that was claimed before, and that this worker is to start."""
+
+    work: _Work
 
     def begin(self) -> bool:
         return performing.start(self.operation, self.attempt, self.call.now)
 
     def withdraw(self) -> None:
         """Leave it: a second message of the same attempt may have started it meanwhile."""
+
+    def release(self) -> bool | None:
+        """Open the operation again, with what the action said as the answer to a repeat."""
+        self.log(logging.WARNING, "A worker started an attempt, and did not perform it.")
+        try:
+            return performing.release(self.operation, self.attempt, self._refusal())
+        except Busy:
+            self.log(logging.WARNING, "An attempt without effect could not be released.")
+            return None
+
+    def _refusal(self) -> str | None:
+        if self.work.refusal is None:
+            return None
+        try:
+            final = as_sent(self.work.refusal)
+            answer = stored_answer(final, with_body=True, with_html=True)
+        except Exception as error:  # noqa: BLE001  a page that fails keeps nobody from repeating
+            self.log(logging.ERROR, "The answer of a refused attempt could not be kept.", error)
+            return None
+        return performing.refusal_text(self.revision, answer)
 
 
 def perform_attempt(operation_id: str, attempt: str) -> bool:
@@ -101,11 +198,23 @@ def perform_attempt(operation_id: str, attempt: str) -> bool:
         return False
     revision = operation.approval.revision
     current = current_operation(revision, None)
-    call = _call(action, current)
+    work = _Work(action, current)
+    call = Call(
+        action=action,
+        request=HttpRequest(),
+        content=_no_content,
+        terms=work.still,
+        body=work.perform,
+    )
     caller = Caller(operation.interface, operation.owner)
-    started = _Started(call, caller, revision, operation.approval, attempt, current)
+    started = _Started(call, caller, revision, operation.approval, attempt, current, work)
     in_database = operation.effects == Operation.Effects.DATABASE
-    outcome = run(perform_in_database(started) if in_database else perform_outside(started))
+    try:
+        outcome = run(perform_in_database(started) if in_database else perform_outside(started))
+    except Exception as error:
+        level = logging.WARNING if isinstance(error, Busy) else logging.ERROR
+        started.log(level, "A worker's attempt failed; it may be tried again.", error)
+        raise
     return not isinstance(outcome, Lost)
 
 
@@ -127,54 +236,9 @@ def _log(operation: Operation, message: str) -> None:
     logger.warning(message, extra=extra)
 
 
-def _call(action: DeclaredAction, current: CurrentOperation) -> Call:
-    return Call(
-        action=action,
-        request=HttpRequest(),
-        content=_no_content,
-        terms=partial(_still, action, current),
-        body=partial(_perform, action),
-    )
-
-
 def _no_content() -> Any:
     message = "A worker has no request to compare."
     raise NotImplementedError(message)
-
-
-def _still(action: DeclaredAction, current: CurrentOperation) -> SiteTerms:
-    """What the action would do now; the terms themselves where the site cannot tell."""
-    if action.still is None:
-        return Terms(current.terms)
-    try:
-        found = action.still(current)
-    except NotPerformed as said:
-        found = said
-    return answer_of(found) if isinstance(found, NotPerformed) else found
-
-
-def _perform(action: DeclaredAction, current: CurrentOperation) -> HttpResponseBase:
-    if action.perform is None:
-        extra = {"operation_id": current.operation_id, "action": action.name}
-        logger.warning("The action of a queued attempt has no perform= any more.", extra=extra)
-        raise NotPerformed
-    if action.effects == "external":
-        _ensure_still(action, current)
-    return as_response(action.perform(current))
-
-
-def _ensure_still(action: DeclaredAction, current: CurrentOperation) -> None:
-    """Look again before anything reaches outside. Raises ``NotPerformed``."""
-    try:
-        found = _still(action, current)
-        holds = isinstance(found, Terms) and found.text == Terms(current.terms).text
-    except Exception as error:
-        # Not an unknown outcome: nothing has happened yet.
-        extra = {"operation_id": current.operation_id, "action": action.name}
-        logger.exception("still= failed; nothing was performed.", extra=extra)
-        raise NotPerformed from error
-    if not holds:
-        raise NotPerformed
 
 
 def as_response(result: HttpResponseBase | Mapping[str, Any] | None) -> HttpResponseBase:

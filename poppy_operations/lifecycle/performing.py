@@ -7,6 +7,7 @@ caller; whoever holds another one has lost.
 from __future__ import annotations
 
 import json
+from base64 import b64decode, b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -18,7 +19,7 @@ from django.db.models.functions import Least
 from poppy_operations.conf import conf
 from poppy_operations.declarations import LONGEST_LEASE
 from poppy_operations.lifecycle.durable import committed, durably, using
-from poppy_operations.models import Approval, Operation, Performance
+from poppy_operations.models import Approval, Operation, Performance, Revision
 from poppy_operations.protocol.ids import new_attempt
 from poppy_operations.signals import operation_performed, outcome_unknown, tell
 
@@ -86,6 +87,7 @@ def begin(
                 effects=effects,
                 lease_s=length,
                 lease_until=now + lease,
+                refusal=None,
                 enqueued_at=now if queued else None,
                 started_at=None if queued else now,
             )
@@ -215,13 +217,38 @@ def tell_performed(operation: Operation, *, late: bool = False) -> None:
     tell(operation_performed, operation=operation, late=late)
 
 
-def release(operation: Operation, attempt: str) -> bool:
+def release(operation: Operation, attempt: str, refusal: str | None = None) -> bool:
     """Open the operation again after an attempt without effect. False: it is not this attempt's.
 
-    Raises ``Busy``; the lease then ends the attempt.
+    ``refusal`` is for ``take_refusal``. Raises ``Busy``; the lease then ends the attempt.
     """
     claimed = of_attempt(operation, attempt)
-    return bool(durably(lambda: claimed.update(**open_changes())))
+    return bool(durably(lambda: claimed.update(**open_changes(), refusal=refusal)))
+
+
+def refusal_text(revision: Revision, answer: StoredAnswer) -> str:
+    """What is stored of the answer of a worker that did not perform a revision."""
+    body = None if answer.body is None else b64encode(answer.body).decode()
+    return json.dumps([revision.revision, answer.status, list(answer.headers), body])
+
+
+def refusal_of(operation: Operation, revision: Revision) -> StoredAnswer | None:
+    """The answer of the worker that did not perform this revision, as long as nobody took it."""
+    if operation.refusal is None:
+        return None
+    named, status, headers, body = json.loads(operation.refusal)
+    if named != revision.revision:
+        return None
+    pairs = [(name, value) for name, value in headers]
+    return StoredAnswer(status, pairs, None if body is None else b64decode(body))
+
+
+def take_refusal(operation: Operation) -> bool:
+    """Take the answer of the worker for one repeat. False: another one did, or has begun."""
+    refused = _operations(operation).filter(
+        state=Operation.State.OPEN, attempt=operation.attempt, refusal__isnull=False
+    )
+    return bool(committed(lambda: refused.update(refusal=None)))
 
 
 def release_unstarted(operation: Operation, attempt: str) -> bool:

@@ -77,6 +77,7 @@ class Migration(migrations.Migration):
                 ('enqueued_at', models.DateTimeField(blank=True, editable=False, null=True)),
                 ('started_at', models.DateTimeField(blank=True, null=True, verbose_name='started at')),
                 ('outcome_unknown_since', models.DateTimeField(blank=True, null=True, verbose_name='outcome unknown since')),
+                ('refusal', models.TextField(blank=True, editable=False, null=True)),
                 ('barred_keys', models.PositiveSmallIntegerField(default=0, help_text='Attempts that reconcile found not performed; the outside refuses their keys.', verbose_name='barred idempotency keys')),
                 ('approval', models.ForeignKey(blank=True, db_constraint=False, db_index=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='poppy_operations.approval', verbose_name='approval in use')),
             ],

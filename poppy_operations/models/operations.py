@@ -77,6 +77,9 @@ class Operation(models.Model):
     started_at = models.DateTimeField(_("started at"), null=True, blank=True)
     outcome_unknown_since = models.DateTimeField(_("outcome unknown since"), null=True, blank=True)
 
+    # What a worker's last attempt said where it did nothing: the answer to one repeat.
+    refusal = models.TextField(null=True, blank=True, editable=False)
+
     barred_keys = models.PositiveSmallIntegerField(
         _("barred idempotency keys"),
         default=0,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -249,13 +250,15 @@ def test_a_start_that_is_interrupted_is_left_to_whoever_started_it(
 
 
 def test_a_database_in_the_way_of_a_start_leaves_the_attempt_for_later(
-    job: MakeJob, broker: Queue
+    job: MakeJob, broker: Queue, caplog: pytest.LogCaptureFixture
 ) -> None:
     mine = job()
     mine.send()
     with in_the_way("UPDATE", 1), pytest.raises(Busy):
         broker.deliver()
 
+    failed = said(caplog, "A worker's attempt failed; it may be tried again.")
+    assert failed.levelno == logging.WARNING
     assert maintenance.requeue() == 0  # not before five minutes have passed
     with time_machine.travel(Operation.objects.get().lease_until - timedelta(minutes=10)):
         assert maintenance.requeue() == 1
@@ -290,9 +293,10 @@ def test_a_claim_that_was_interrupted_before_the_queue_had_it_is_given_back(
         begin(*args, **options)
         raise KeyboardInterrupt
 
-    with monkeypatch.context() as interrupting, pytest.raises(KeyboardInterrupt):
-        interrupting.setattr(performing, "begin", interrupted)
+    monkeypatch.setattr(performing, "begin", interrupted)
+    with pytest.raises(KeyboardInterrupt):
         mine.send()
+    monkeypatch.setattr(performing, "begin", begin)
     assert (broker.messages, state()) == ([], "open")
     mine.send()
     assert broker.deliver() == [True]
@@ -462,7 +466,7 @@ def test_terms_that_are_none_do_not_hold(
 
 @pytest.mark.parametrize("hook", ["still", "perform"])
 def test_a_fault_with_effects_in_the_database_is_rolled_back_and_told(
-    job: MakeJob, broker: Queue, hooks: Any, hook: str
+    job: MakeJob, broker: Queue, hooks: Any, hook: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     mine = job()
     mine.send()
@@ -471,6 +475,11 @@ def test_a_fault_with_effects_in_the_database_is_rolled_back_and_told(
         broker.deliver()
 
     assert (mine.times, state()) == (0, "open")
+    failed = said(caplog, "A worker's attempt failed; it may be tried again.")
+    assert failed.levelno == logging.ERROR
+    assert "a fault of the site's" in caplog.text
+    assert mine.send().status_code == 503
+    assert len(broker.messages) == 2
 
 
 def test_a_fault_after_something_reached_outside_is_an_unknown_outcome(
@@ -500,6 +509,200 @@ def test_a_fault_after_something_reached_outside_is_an_unknown_outcome(
 
     assert mine.send().status_code == 201  # as the hook says it
     assert mine.times == 1
+
+
+# What a worker refused
+
+
+def refusing(response: HttpResponse | None) -> Callable[[CurrentOperation], HttpResponse]:
+    def perform(operation: CurrentOperation) -> HttpResponse:
+        raise NotPerformed(response)
+
+    return perform
+
+
+def gone() -> HttpResponse:
+    headers = {"X-Reason": "gone", "Set-Cookie": "a=b"}
+    return HttpResponse("sold out", status=410, headers=headers)
+
+
+@both
+@doors
+@pytest.mark.parametrize("hook", ["perform", "still"])
+def test_what_a_worker_refused_is_the_answer_to_one_repeat(
+    job: MakeJob, broker: Queue, hooks: Any, door: str, effects: str, hook: str
+) -> None:
+    mine = job(door, effects)
+    under_way = mine.send()
+    with pytest.MonkeyPatch.context() as refused:
+        says = {"perform": refusing(gone()), "still": lambda operation: NotPerformed(gone())}
+        refused.setattr(ACTIONS[effects], hook, says[hook])
+        assert broker.deliver() == [True]
+    answer = mine.send()
+    assert (answer.status_code, answer.content) == (410, b"sold out")
+    assert answer["X-Reason"] == "gone"
+    assert answer["Content-Type"] == "text/html; charset=utf-8"
+    assert "a" not in answer.cookies
+    assert (mine.times, state(), len(broker.messages)) == (0, "open", 1)
+
+    assert mine.send().status_code == under_way.status_code
+    assert broker.deliver() == [False, True]
+    assert mine.times == 1
+    assert mine.is_done()
+
+
+def test_a_response_that_says_failure_is_the_answer_to_one_repeat(
+    job: MakeJob, broker: Queue, hooks: Any
+) -> None:
+    mine = job()
+    mine.send()
+    hooks("database", perform=lambda operation: JsonResponse({"error": "sold out"}, status=422))
+    assert broker.deliver() == [True]
+    answer = mine.send()
+    assert (answer.status_code, answer.json()) == (422, {"error": "sold out"})
+
+    assert mine.send().status_code == 503
+    assert len(broker.messages) == 2
+
+
+def test_a_refusal_without_a_response_is_an_empty_conflict(
+    job: MakeJob, broker: Queue, hooks: Any
+) -> None:
+    mine = job()
+    mine.send()
+    hooks("database", perform=refusing(None))
+    broker.deliver()
+    answer = mine.send()
+
+    assert (answer.status_code, answer.content) == (409, b"")
+
+
+def test_a_refusal_that_is_too_large_to_keep_is_its_status(
+    job: MakeJob, broker: Queue, hooks: Any, settings: Any
+) -> None:
+    settings.POPPY_OPERATIONS["STORED_BODY_BYTES"] = 7
+    mine = job()
+    mine.send()
+    hooks("database", perform=refusing(gone()))
+    broker.deliver()
+    answer = mine.send()
+
+    assert (answer.status_code, answer.content) == (410, b"")
+
+
+def test_a_refusal_that_is_rendered_late_is_rendered_by_the_worker(
+    job: MakeJob, broker: Queue, hooks: Any
+) -> None:
+    template = engines["django"].from_string("no {{ what }}")
+    mine = job("website")
+    mine.send()
+    page = SimpleTemplateResponse(template, {"what": "jacket"}, status=409)
+    hooks("database", perform=refusing(page))
+    broker.deliver()
+    answer = mine.send()
+
+    assert (answer.status_code, answer.content) == (409, b"no jacket")
+
+
+def test_a_refusal_that_cannot_be_rendered_keeps_nobody_from_trying_again(
+    job: MakeJob, broker: Queue, hooks: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    page = SimpleTemplateResponse("no-such-template.html", status=409)
+    mine = job()
+    mine.send()
+    hooks("database", perform=refusing(page))
+    assert broker.deliver() == [True]
+    failed = said(caplog, "The answer of a refused attempt could not be kept.")
+    assert failed.levelno == logging.ERROR
+    assert "no-such-template.html" in caplog.text
+
+    assert state() == "open"
+    assert mine.send().status_code == 503
+    assert len(broker.messages) == 2
+
+
+@both
+def test_of_two_repeats_at_once_one_gets_the_refusal_and_the_other_one_tries_again(
+    job: MakeJob, broker: Queue, hooks: Any, monkeypatch: pytest.MonkeyPatch, effects: str
+) -> None:
+    mine = job(effects=effects)
+    mine.send()
+    hooks(effects, perform=refusing(gone()))
+    broker.deliver()
+    take, others = performing.take_refusal, []
+
+    def other_one_first(*args: Any) -> bool:
+        monkeypatch.setattr(performing, "take_refusal", take)
+        others.append(mine.send().status_code)
+        return take(*args)
+
+    monkeypatch.setattr(performing, "take_refusal", other_one_first)
+    assert mine.send().status_code == 503
+    assert others == [410]
+    assert len(broker.messages) == 2
+
+
+def test_a_refusal_of_one_revision_is_no_answer_to_another_one(
+    job: MakeJob, broker: Queue, hooks: Any
+) -> None:
+    mine = job()
+    mine.send()
+    hooks("database", perform=refusing(gone()))
+    broker.deliver()
+    operation = Operation.objects.get()
+    named, *answer = json.loads(operation.refusal or "")
+    assert named == operation.revisions.get().revision
+    Operation.objects.update(refusal=json.dumps([f"{named}x", *answer]))
+
+    assert mine.send().status_code == 503
+    assert Operation.objects.get().refusal is None
+    assert len(broker.messages) == 2
+
+
+def test_a_database_in_the_way_of_a_refusal_leaves_it_for_the_next_repeat(
+    job: MakeJob, broker: Queue, hooks: Any
+) -> None:
+    mine = job()
+    mine.send()
+    hooks("database", perform=refusing(gone()))
+    broker.deliver()
+    with in_the_way("UPDATE", 1):
+        assert mine.send().status_code == 503
+
+    assert len(broker.messages) == 1
+    assert mine.send().status_code == 410
+
+
+@both
+def test_a_worker_says_so_where_it_did_not_perform(
+    job: MakeJob, broker: Queue, hooks: Any, effects: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    mine = job(effects=effects)
+    mine.send()
+    hooks(effects, still=lambda operation: Terms({"thing": "else"}))
+    assert broker.deliver() == [True]
+    nothing = said(caplog, "A worker started an attempt, and did not perform it.")
+    assert nothing.levelno == logging.WARNING
+
+    assert Operation.objects.get().refusal is None
+    assert mine.send().status_code == 503
+    assert len(broker.messages) == 2
+
+
+@both
+def test_what_cannot_be_released_is_ended_by_its_lease(
+    job: MakeJob, broker: Queue, hooks: Any, effects: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def busy(*args: Any) -> bool:
+        raise Busy
+
+    mine = job(effects=effects)
+    mine.send()
+    hooks(effects, perform=refusing(gone()))
+    monkeypatch.setattr(performing, "release", busy)
+    assert broker.deliver() == [True]
+
+    assert state() == "performing"
 
 
 # Revoked agents
@@ -618,7 +821,5 @@ def test_a_response_that_is_rendered_late_is_rendered_by_the_worker(
 
 
 def test_a_worker_has_no_request_to_compare() -> None:
-    call = worker._call(in_database_later, CurrentOperation("crash.database_later", {}))
-
     with pytest.raises(NotImplementedError, match="no request"):
-        call.content()
+        worker._no_content()

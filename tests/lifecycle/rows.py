@@ -71,7 +71,7 @@ def facts(operation: Operation) -> dict[str, Any]:
     """Every column of an operation that a transition may set, as it is stored now."""
     names = (
         "state attempt approval_id effects lease_s lease_until enqueued_at started_at"
-        " outcome_unknown_since slot revision_count"
+        " outcome_unknown_since slot revision_count refusal"
     )
     row = read(operation)
     return {name: getattr(row, name) for name in names.split()}

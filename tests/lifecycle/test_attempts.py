@@ -431,6 +431,73 @@ def test_release_is_tried_once_more_and_then_busy(revision: Revision) -> None:
         assert performing.release(revision.operation, MINE)
 
 
+# The answer of a worker that refused
+
+
+REFUSED = StoredAnswer(409, [("Content-Type", "image/png")], b"\x89PNG\x00")
+
+
+def refused(revision: Revision, answer: StoredAnswer = REFUSED) -> Operation:
+    """A worker's attempt that ended with an answer for one repeat, as it is read then."""
+    begun(revision, queued=True)
+    performing.start(read(revision.operation), MINE, NOW)
+    text = performing.refusal_text(revision, answer)
+    assert performing.release(revision.operation, MINE, text)
+    operation: Operation = read(revision.operation)
+    return operation
+
+
+@pytest.mark.parametrize("answer", [REFUSED, StoredAnswer(204), StoredAnswer(410, (), b"")])
+def test_a_refusal_is_kept_as_it_was(revision: Revision, answer: StoredAnswer) -> None:
+    found = performing.refusal_of(refused(revision, answer), revision)
+    assert found is not None
+    assert (found.status, found.body) == (answer.status, answer.body)
+    assert list(found.headers) == list(answer.headers)
+
+
+def test_a_refusal_is_of_one_revision(revision: Revision) -> None:
+    operation = refused(revision)
+    assert performing.refusal_of(operation, Revision(revision="another one")) is None
+    assert performing.refusal_of(revision.operation, revision) is None  # as it was read before
+
+
+def test_a_refusal_is_taken_once(revision: Revision) -> None:
+    operation, other = refused(revision), refused(returned(slot="other"))
+    before = facts(operation)
+    assert performing.take_refusal(operation)
+    assert not performing.take_refusal(operation)
+    assert facts(operation) == {**before, "refusal": None}
+    assert facts(other)["refusal"] is not None
+
+
+def test_a_refusal_is_not_taken_by_who_read_the_operation_before_it_changed(
+    revision: Revision,
+) -> None:
+    operation = refused(revision)
+    Operation.objects.update(attempt=OTHER)
+    assert not performing.take_refusal(operation)
+    assert facts(operation)["refusal"] is not None
+
+
+def test_taking_a_refusal_is_busy_at_the_first_failure(revision: Revision) -> None:
+    operation = refused(revision)
+    with in_the_way("UPDATE", 1), pytest.raises(Busy):
+        performing.take_refusal(operation)
+    assert facts(operation)["refusal"] is not None
+
+
+def test_whoever_begins_again_leaves_no_refusal(revision: Revision) -> None:
+    operation = refused(revision)
+    assert begin(operation, approval_of(revision), attempt=OTHER)
+    assert facts(operation)["refusal"] is None
+
+
+def test_an_attempt_that_was_taken_over_leaves_no_refusal(revision: Revision) -> None:
+    begun(revision, attempt=OTHER)
+    assert not performing.release(revision.operation, MINE, "[]")
+    assert facts(revision.operation)["refusal"] is None
+
+
 def test_release_unstarted_spares_what_a_worker_has_started(revision: Revision) -> None:
     begun(revision, queued=True)
     performing.start(read(revision.operation), MINE, NOW)

@@ -77,6 +77,9 @@ def test_what_a_worker_performs_is_beside_its_operation() -> None:
     operation = (revision := returned()).operation
     begun(revision, queued=True, attempt=OTHER)
     assert performing.release_unstarted(operation, OTHER)
+    begun(revision, queued=True)
+    assert performing.release(operation, MINE, "[]")
+    assert performing.take_refusal(read(operation))
     approval = begun(revision, queued=True)
     assert performing.enqueue_again(read(operation), NOW)
     assert performing.start(read(operation), MINE, NOW)
