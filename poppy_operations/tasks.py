@@ -11,7 +11,7 @@ from __future__ import annotations
 from celery import shared_task
 
 from poppy_operations import maintenance
-from poppy_operations.gate.worker import perform_attempt
+from poppy_operations.background import perform_attempt
 
 
 # A worker that dies with an attempt gives its message back: whoever gets it next starts the

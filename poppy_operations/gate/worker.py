@@ -170,11 +170,7 @@ class _Started(Run):
 
 
 def perform_attempt(operation_id: str, attempt: str) -> bool:
-    """Perform a queued attempt in a worker. ``False``: it was started before, or it is over.
-
-    A message that is delivered twice, or too late, does nothing. Raises ``Busy`` where the
-    database is in the way, and whatever the action raised.
-    """
+    """Perform a queued attempt in a worker, as ``background.perform_attempt`` tells sites."""
     operation = (
         Operation.objects.using(using())
         .select_related("approval__revision__operation")

@@ -19,7 +19,7 @@ from django.template.response import SimpleTemplateResponse
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from poppy_operations import NotPerformed, Terms, maintenance
+from poppy_operations import NotPerformed, Terms, background, maintenance
 from poppy_operations.declarations import CurrentOperation, registry
 from poppy_operations.gate import worker
 from poppy_operations.gate.worker import as_response, perform_attempt
@@ -823,3 +823,48 @@ def test_a_response_that_is_rendered_late_is_rendered_by_the_worker(
 def test_a_worker_has_no_request_to_compare() -> None:
     with pytest.raises(NotImplementedError, match="no request"):
         worker._no_content()
+
+
+# A queue of the site's own
+
+
+@both
+def test_a_queue_of_the_sites_own_performs_by_a_public_name(
+    job: MakeJob, broker: Queue, effects: str
+) -> None:
+    mine = job(effects=effects)
+    mine.send()
+    (message,) = broker.messages
+    assert background.perform_attempt(*message)
+    assert not background.perform_attempt(*message)
+
+    assert mine.is_done()
+
+
+def test_a_failure_outside_is_an_unknown_outcome_and_not_raised_to_the_queue(
+    job: MakeJob, broker: Queue, hooks: Any
+) -> None:
+    mine = job(effects="external")
+    mine.send()
+    hooks("external", perform=fault)
+    (message,) = broker.messages
+    assert background.perform_attempt(*message)
+
+    assert Operation.objects.get().outcome_unknown_since is not None
+
+
+def test_an_exception_that_an_external_action_lists_is_raised_and_tried_again(
+    job: MakeJob, broker: Queue, hooks: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    mine = job(effects="external")
+    mine.send()
+    hooks("external", perform=fault, not_performed=(RuntimeError,))
+    (message,) = broker.messages
+    with pytest.raises(RuntimeError):
+        background.perform_attempt(*message)
+    failed = said(caplog, "A worker's attempt failed; it may be tried again.")
+    assert failed.levelno == logging.ERROR
+
+    assert state() == "open"
+    assert mine.send().status_code == 503
+    assert len(broker.messages) == 2

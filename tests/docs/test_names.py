@@ -73,7 +73,7 @@ def test_every_dotted_name_can_be_imported(page: str) -> None:
             assert hasattr(import_module(module), own), name
 
 
-@pytest.mark.parametrize("module", ["maintenance", "advertising"])
+@pytest.mark.parametrize("module", ["maintenance", "background", "advertising"])
 def test_every_function_for_sites_is_documented(module: str) -> None:
     found = public(import_module(f"poppy_operations.{module}")) - NOT_FOR_SITES
     functions = {name for name in found if name[0].islower()}
