@@ -6,6 +6,7 @@ import logging
 from dataclasses import dataclass
 
 from django.http import HttpResponse, HttpResponseBase
+from django.utils import timezone
 
 from poppy_operations.declarations import CurrentOperation, NotPerformed, Terms
 from poppy_operations.gate.answers import Answer, Replay
@@ -41,7 +42,10 @@ Outcome = Answer | Lost | OtherTerms
 
 @dataclass(frozen=True)
 class Run:
-    """One attempt to perform one approved revision."""
+    """One attempt to perform one approved revision.
+
+    What expires is judged by when the request came, ``call.now``; what is written says when it was.
+    """
 
     call: Call
     caller: Caller
@@ -78,7 +82,7 @@ class Run:
                 attempt=self.attempt,
                 effects=action.effects,
                 lease_s=action.lease_s,
-                now=self.call.now,
+                now=timezone.now(),
                 queued=action.background,
             )
         except Busy:

@@ -10,10 +10,12 @@ from typing import Any
 
 from django.db import DatabaseError, InterfaceError, connections, transaction
 from django.http import HttpResponseBase
+from django.utils import timezone
 
 from poppy_operations.browser.atomic import switched_off_aliases
 from poppy_operations.declarations import NotPerformed, Terms
 from poppy_operations.gate.answers import Answer, Replay, SiteAnswer
+from poppy_operations.gate.approvals import still_performing
 from poppy_operations.gate.attempt import (
     Lost,
     OtherTerms,
@@ -21,7 +23,7 @@ from poppy_operations.gate.attempt import (
     Run,
     answer_of,
     begun,
-    elsewhere,
+    of_the_other,
     rendered,
     without_effect,
 )
@@ -118,7 +120,7 @@ def _close(run: Run, stack: ExitStack, ended: Ended | OtherTerms) -> Outcome:
             run.approval,
             run.answer(ended.response),
             attempt=run.attempt,
-            now=run.call.now,
+            now=timezone.now(),
         )
         if not finished:
             raise _TakenOver  # noqa: TRY301  the transaction has to see it
@@ -146,21 +148,22 @@ def _after_failed_finish(
     """Tell a failed commit from an ``on_commit`` hook that raised after it.
 
     The release matches an attempt that did not commit. ``None``: not performed, by whatever was
-    raised. The release waits for a commit that is still in flight.
+    raised. The release waits for a commit that is still in flight. Where nobody can say which one
+    it was, nobody may say that it failed.
     """
     _roll_back(stack, raised)
     is_taken_over = isinstance(raised, _TakenOver)
     if is_taken_over:
         run.log(logging.WARNING, "An attempt outlived its lease and was taken over.")
     released = False if is_taken_over else run.release()
-    if released is None or (released and is_in_the_way(raised)):
+    if released is None:
+        run.log(logging.ERROR, "Nobody knows yet whether an attempt was committed.", raised)
+        return still_performing(run.operation)
+    if released and is_in_the_way(raised):
         raise Busy(str(raised)) from raised
     if released:
         return None
-    other = elsewhere(run.read_again())
-    if other is None:
-        message = "An attempt was taken over by one that did nothing."
-        raise Busy(message) from raised
+    other = of_the_other(run)
     if isinstance(other, Replay) and other.performance.attempt == run.attempt:
         run.log(logging.ERROR, "Performed, but a hook failed after the commit.", raised)
         performing.tell_performed(run.operation)

@@ -10,6 +10,7 @@ from functools import partial
 
 from django.core.signals import got_request_exception
 from django.http import HttpResponseBase
+from django.utils import timezone
 
 from poppy_operations.declarations import NotPerformed
 from poppy_operations.gate.answers import Answer, PlainlyPerformed, SiteAnswer
@@ -100,7 +101,7 @@ def _finish_external(run: Run, stored: StoredAnswer) -> None:
             run.approval,
             stored,
             attempt=run.attempt,
-            now=run.call.now,
+            now=timezone.now(),
         )
     except Busy as raised:
         # It happened; reconcile or a person will say so once the lease is over.
@@ -117,7 +118,7 @@ def _finish_external(run: Run, stored: StoredAnswer) -> None:
 def _unknown(run: Run, raised: BaseException | None) -> None:
     run.log(logging.ERROR, "Nobody knows whether an external action took effect.", raised)
     try:
-        performing.mark_unknown(run.operation, run.attempt, run.call.now)
+        performing.mark_unknown(run.operation, run.attempt, timezone.now())
     except Exception as error:  # noqa: BLE001  after the effect no fault may read as a failure
         run.log(logging.ERROR, "The unknown outcome could not be marked; its lease ends it.", error)
     if isinstance(raised, Exception):

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import time_machine
 from asgiref.sync import async_to_sync, sync_to_async
 from django.http import HttpResponse
 from django.test import RequestFactory
@@ -103,7 +104,12 @@ class Attempt:
         )
 
     def go(self) -> Outcome:
-        """Run it to its end, whatever is raised."""
+        """Run it to its end, whatever is raised, all at the moment when its request came."""
+        with time_machine.travel(NOW, tick=False):
+            return self.go_in_time()
+
+    def go_in_time(self) -> Outcome:
+        """The same, at whatever time it is."""
         if self.mode == "sync":
             return run(perform(self.run))
         outcome, raised = async_to_sync(self.ago)()

@@ -7,9 +7,11 @@ import logging
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any
 
 import pytest
+import time_machine
 from django.core.exceptions import PermissionDenied
 from django.core.signals import got_request_exception
 from django.db import transaction
@@ -432,6 +434,38 @@ def test_outside_whatever_fails_after_an_unknown_outcome_is_loud_and_answered_as
         "The unknown outcome could not be marked; its lease ends it.",
         "An operation of unknown outcome could not be read again.",
     ]
+
+
+# When
+
+
+@pytest.mark.parametrize("effects", ["database", "external"])
+def test_an_attempt_says_when_it_began_and_when_it_ended_and_not_when_its_request_came(
+    effects: str, mode: str
+) -> None:
+    began, ended = NOW + timedelta(minutes=4), NOW + timedelta(minutes=29)
+    attempt, seen = Attempt(effects, mode), []
+
+    def happen() -> None:
+        seen.append(attempt.operation)
+        clock.move_to(ended)
+
+    attempt.happen = happen
+    with time_machine.travel(began, tick=False) as clock:
+        attempt.go_in_time()
+    (claimed,) = seen
+    assert claimed.started_at == began
+    assert claimed.lease_until == began + timedelta(seconds=claimed.lease_s)
+    assert attempt.performance.finished_at == ended
+
+
+def test_an_unknown_outcome_says_since_when_and_not_when_its_request_came(mode: str) -> None:
+    ended = NOW + timedelta(minutes=25)
+    attempt = Attempt("external", mode, ending=raising(TimeoutError()))
+    with time_machine.travel(NOW, tick=False) as clock:
+        attempt.happen = lambda: clock.move_to(ended)
+        attempt.go_in_time()
+    assert attempt.operation.outcome_unknown_since == ended
 
 
 # Late

@@ -23,6 +23,7 @@ from django.http import HttpResponse
 
 from poppy_operations.gate import in_database
 from poppy_operations.gate.answers import SiteAnswer, StillPerforming
+from poppy_operations.gate.attempt import Run
 from poppy_operations.lifecycle import performing
 from poppy_operations.lifecycle.durable import Busy, OuterTransaction
 from poppy_operations.models import Decline
@@ -88,10 +89,41 @@ def test_a_failed_hook_is_no_failure_even_where_the_outcome_cannot_be_read_at_on
     hindrance = in_the_way("UPDATE", 99)
     attempt.happen = lambda: transaction.on_commit(fail)
     try:
-        with pytest.raises(Busy, match="mail"):
-            attempt.go()
+        outcome = attempt.go()
     finally:
         hindrance.__exit__(None, None, None)
+    assert outcome == StillPerforming(attempt.operation.operation_id, 2)
+    assert attempt.state == "performed"
+
+
+@pytest.mark.requirement("OPS-7-08")
+def test_where_nobody_knows_whether_an_attempt_was_committed_nobody_says_that_it_failed(
+    mode: str, caplog: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The database took the commit, its answer was lost, and then it is gone."""
+    attempt = Attempt("database", mode, happen=hook(OperationalError()))
+
+    def gone(*_args: Any) -> Any:
+        message = "server closed the connection unexpectedly"
+        raise Busy(message)
+
+    monkeypatch.setattr(performing, "release", gone)
+    with caplog.at_level(logging.ERROR, "poppy_operations"):
+        outcome = attempt.go()
+    assert outcome == StillPerforming(attempt.operation.operation_id, 2)
+    assert (attempt.state, effects_left()) == ("performed", 1)
+    assert [record.getMessage() for record in caplog.records] == [
+        "Nobody knows yet whether an attempt was committed."
+    ]
+
+
+def test_an_attempt_that_is_gone_by_the_time_it_is_read_is_not_said_to_have_failed(
+    mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attempt = Attempt("database", mode, happen=hook(OperationalError()))
+    monkeypatch.setattr(Run, "read_again", lambda _run: None)
+    outcome = attempt.go()
+    assert outcome == StillPerforming(attempt.operation.operation_id, 2)
     assert attempt.state == "performed"
 
 

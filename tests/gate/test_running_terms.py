@@ -14,7 +14,6 @@ from poppy_operations.gate import in_database
 from poppy_operations.gate.answers import Replay, SiteAnswer, StillPerforming
 from poppy_operations.gate.attempt import OtherTerms
 from poppy_operations.lifecycle import performing
-from poppy_operations.lifecycle.durable import Busy
 from poppy_operations.models import Performance
 from poppy_operations.signals import operation_performed
 from tests.gate.runs import DONE, OTHER_TERMS, TERMS, Attempt, effects_left
@@ -238,7 +237,7 @@ def test_a_late_finish_in_the_database_is_rolled_back_and_answers_for_the_other_
     assert len(told.calls) == effects_left() == (1 if then is performs else 0)
 
 
-def test_a_late_finish_after_a_take_over_that_did_nothing_is_busy_and_the_approval_stays(
+def test_a_late_finish_after_a_take_over_that_did_nothing_is_not_told_as_failed(
     mode: str, monkeypatch: Any
 ) -> None:
     attempt = Attempt("database", mode)
@@ -250,8 +249,7 @@ def test_a_late_finish_after_a_take_over_that_did_nothing_is_busy_and_the_approv
         performing.free(read(attempt.run.operation), LONG_AFTER)
 
     monkeypatch.setattr(in_database, "_roll_back", rolled_back)
-    with pytest.raises(Busy, match="taken over by one that did nothing"):
-        attempt.go()
+    assert attempt.go() == StillPerforming(attempt.operation.operation_id, 2)
     assert (attempt.state, effects_left()) == ("open", 0)
 
 

@@ -56,20 +56,20 @@ class Attempts(Endpoint):
 
     def outside(self, revision: Revision, run: Run) -> Expected:
         """What happened outside is never undone, and what is not known is not judged."""
-        operation, mine = revision.operation, revision.operation.attempt
+        operation, mine, took = revision.operation, revision.operation.attempt, 0
         if run.when == "before":
-            self.meanwhile(revision, run.what, happened=False)
+            took = self.meanwhile(revision, run.what, happened=False)
         if run.ending not in NO_EFFECT:
             self.effects.append(revision)
             if run.when == "after":
-                self.meanwhile(revision, run.what, happened=True)
+                took = self.meanwhile(revision, run.what, happened=True)
         is_mine = operation.state == PERFORMING and operation.attempt == mine
         if run.ending in KILLED:
             return Expected("killed")
         if run.ending in UNDONE["external"] | UNKNOWN:
             return self.without_success(operation, run.ending, is_mine=is_mine)
         if operation.state != PERFORMED:
-            self.end(operation, revision, "own")
+            self.end(operation, revision, "own", took)
         return Expected("site", operation)
 
     def without_success(self, operation: Operation, ending: str, *, is_mine: bool) -> Expected:
@@ -84,8 +84,8 @@ class Attempts(Endpoint):
             self.reopen(operation)
         return Expected("site", operation, status=status)
 
-    def meanwhile(self, revision: Revision, what: str, *, happened: bool) -> None:
-        """What happens while the site's code runs."""
+    def meanwhile(self, revision: Revision, what: str, *, happened: bool) -> int:
+        """What happens while the site's code runs, and how long that takes."""
         operation, arrived = revision.operation, self.now
         if what.startswith("outlive"):
             self.now += OUTLIVES_MS
@@ -100,7 +100,9 @@ class Attempts(Endpoint):
             self.during.append(Expected("stored", operation))
         elif operation.state == PERFORMING:
             self.during.append(self.performing(operation))
+        took = self.now - arrived
         self.now = arrived  # What the request that runs decides, it decides by its arrival.
+        return took
 
     def performing(self, operation: Operation) -> Expected:
         """Nobody may say that it failed (7)."""

@@ -179,8 +179,8 @@ class Ground:
         self.operations = kept
         return purged
 
-    def end(self, operation: Operation, revision: Revision, answer: str) -> None:
+    def end(self, operation: Operation, revision: Revision, answer: str, took: int = 0) -> None:
         """It was performed, and stays so for as long as it is remembered."""
         operation.state, operation.in_use, operation.is_unknown = PERFORMED, None, False
         operation.performed, operation.answer = revision, answer
-        operation.ended = max(operation.ended, self.now)
+        operation.ended = self.now + took
