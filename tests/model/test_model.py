@@ -25,7 +25,7 @@ from tests.model.world import CAP
 
 SMOKE_STEPS = 200
 STEPS_OF_EXAMPLE = 50
-LEAST_OF_EXAMPLE = 48  # On average; a few examples end before.
+LEAST_OF_EXAMPLE = 45  # On average; a few examples end before.
 PARTS = 2  # For two processes.
 YEARS_S = 10 * 365 * 24 * 60 * 60
 
