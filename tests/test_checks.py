@@ -52,9 +52,10 @@ def _well_configured(settings: Any) -> Iterator[None]:
     settings.POPPY_OPERATIONS = {"ISSUER": ISSUER, "TOKEN_JWKS": {"keys": []}}
     settings.SECURE_SSL_REDIRECT = True
     actions = list(registry)
-    without = [one for one in actions if one.effects == "external" and not one.reconcile_hook]
-    for action in without:
-        registry.discard(action)
+    for action in actions:
+        is_without_hook = action.effects == "external" and not action.reconcile_hook
+        if is_without_hook or action.background:
+            registry.discard(action)
     yield
     for action in list(registry):
         registry.discard(action)
@@ -444,6 +445,15 @@ def test_a_queue_that_cannot_be_imported_for_an_action_in_the_background(
     (one,) = found("E016")
     assert action.name in one.msg
     assert queue.split(".")[-1] in one.msg or queue.split(".")[0] in one.msg
+
+
+def test_of_settings_that_are_no_dict_the_queue_is_no_second_mistake(
+    settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(next(iter(registry)), "background", True)
+    settings.POPPY_OPERATIONS = "QUEUE"
+
+    assert [one.id for one in messages(deploy=True)] == ["poppy_operations.E001"]
 
 
 def test_a_queue_that_is_no_function(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:

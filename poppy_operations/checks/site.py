@@ -18,6 +18,7 @@ from django.utils.module_loading import import_string
 from django.views import View
 
 from poppy_operations.browser.atomic import atomic_aliases, gated_handler
+from poppy_operations.checks.configuration import declared
 from poppy_operations.checks.messages import message
 from poppy_operations.conf import conf
 from poppy_operations.declarations import registry
@@ -143,8 +144,8 @@ def check_actions(**_named: Any) -> list[CheckMessage]:
 
 
 def _queue(actions: Sequence[str]) -> Iterator[CheckMessage]:
-    if not actions:
-        return
+    if not actions or declared() is None:
+        return  # Settings that are no dict have a message of their own.
     try:
         found = import_string(conf.queue)
     except (ImportError, TypeError, AttributeError) as error:
