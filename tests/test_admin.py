@@ -127,7 +127,17 @@ def test_nobody_adds_changes_or_deletes_not_even_a_superuser(
     assert list(model.objects.values()) == before
 
 
-LONG = ("terms", "content_fields", "summary", "headers", "body", "jwks", "because", "return_to")
+LONG = (
+    "terms",
+    "content_fields",
+    "summary",
+    "headers",
+    "body",
+    "jwks",
+    "because",
+    "return_to",
+    "refusal",
+)
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)

@@ -40,6 +40,7 @@ USED = _(
     "late to void it."
 )
 LONG_OF_A_REVISION = ("terms", "content_fields", "summary")
+THEIR_OPERATION = "operation__refusal"
 THEIR_REVISIONS = tuple(f"revision__{name}" for name in LONG_OF_A_REVISION)
 UNVERIFIED = _("The Company cannot verify this; it proves nothing about the User.")
 
@@ -87,7 +88,7 @@ class RevisionAdmin(ReadOnlyAdmin):
     list_display = ("revision", "operation", "number", "returned_at", "expires_at", "retired_at")
     list_select_related = ("operation",)
     list_filter = (ApprovableFilter,)
-    unlisted = LONG_OF_A_REVISION
+    unlisted = (*LONG_OF_A_REVISION, THEIR_OPERATION)
     fieldsets: ClassVar = [
         (None, {"fields": ["revision", "operation", "number", "summary", "stored_terms"]}),
         (
@@ -112,7 +113,7 @@ class ApprovalAdmin(ReadOnlyAdmin):
     list_display = ("operation", "revision", "approver", "reference", "received_at", "voided_at")
     list_select_related = ("operation", "revision")
     list_filter = (ApproverFilter,)
-    unlisted = ("voided_because", *THEIR_REVISIONS)
+    unlisted = ("voided_because", *THEIR_REVISIONS, THEIR_OPERATION)
     fieldsets: ClassVar = [
         (None, {"fields": ["operation", "revision", "sid", "received_at", "person"]}),
         (
@@ -200,7 +201,7 @@ class DeclineAdmin(ReadOnlyAdmin):
     list_display = ("operation", "revision", "approver", "rule", "declined_at")
     list_select_related = ("operation", "revision")
     list_filter = (ApproverFilter,)
-    unlisted = ("reason", "alternative", *THEIR_REVISIONS)
+    unlisted = ("reason", "alternative", *THEIR_REVISIONS, THEIR_OPERATION)
     fieldsets: ClassVar = [
         (None, {"fields": ["operation", "revision", "sid", "declined_at"]}),
         (_("Why"), {"fields": ["rule", "reason", "other_way"]}),
@@ -220,7 +221,7 @@ class PerformanceAdmin(ReadOnlyAdmin):
     list_display = ("operation", "revision", "how", "status", "finished_at")
     list_select_related = ("operation", "revision")
     list_filter = ("how",)
-    unlisted = ("headers", "body", *THEIR_REVISIONS)
+    unlisted = ("headers", "body", *THEIR_REVISIONS, THEIR_OPERATION)
     fieldsets: ClassVar = [
         (None, {"fields": ["operation", "revision", "approval", "how", "status", "finished_at"]}),
     ]
@@ -233,7 +234,7 @@ class SettlementAdmin(ReadOnlyAdmin):
     list_display = ("operation", "outcome", "settled_by", "settled_at")
     list_select_related = ("operation",)
     list_filter = ("outcome",)
-    unlisted = ("because",)
+    unlisted = ("because", THEIR_OPERATION)
     fieldsets: ClassVar = [
         (None, {"fields": ["operation", "outcome", "settled_by", "because", "settled_at"]}),
     ]

@@ -48,6 +48,7 @@ class OperationAdmin(ReadOnlyAdmin):
     """An operation: who asked for what, on which terms, and what became of it."""
 
     operation_path = "pk"
+    unlisted = ("refusal",)
     change_form_template = "admin/poppy_operations/operation/change_form.html"
     list_display = (
         "what",
