@@ -135,6 +135,10 @@ SHOWN_BY = {
         "test_a_new_key_leaves_a_join_its_login",
     ],
     "`SECRET_KEY`, without": ["test_a_new_key_performs_nothing_twice"],
+    "an agent is revoked, while an attempt waits for a worker": [
+        "test_what_waits_for_a_worker_is_not_performed_for_a_revoked_agent",
+        "test_what_waits_for_a_revoked_agent_is_not_enqueued_again",
+    ],
     "an account is deleted": ["test_a_deleted_account_leaves_its_operations"],
 }
 
