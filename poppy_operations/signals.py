@@ -1,8 +1,8 @@
 """What happened to an operation, told after the commit.
 
-Each signal is sent by the class ``Operation`` with ``operation`` and what its comment names, all
-of them copies: receivers cannot change the outcome, and one that raises is logged. They run before
-the answer is sent, so that what takes long belongs into a queue.
+Each signal is sent by the class ``Operation`` with ``operation`` as it is stored then, and what its
+comment names, all of them copies: receivers cannot change the outcome, and one that raises is
+logged. They run before the answer is sent, so that what takes long belongs into a queue.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import logging
 from copy import deepcopy
 from typing import Any
 
+from django.db import router
 from django.dispatch import Signal
 
 from poppy_operations.models import Operation
@@ -20,9 +21,9 @@ logger = logging.getLogger("poppy_operations")
 operation_returned = Signal()  # revision
 approval_recorded = Signal()  # revision, approval
 approval_declined = Signal()  # revision, decline
-operation_performed = Signal()  # late=True: after its attempt had been given up
+operation_performed = Signal()  # revision, approval, performance, late
 outcome_unknown = Signal()  # attempt
-operation_settled = Signal()  # settlement
+operation_settled = Signal()  # settlement, performance or None
 
 
 def tell(signal: Signal, operation: Operation, **named: Any) -> None:
@@ -33,9 +34,21 @@ def tell(signal: Signal, operation: Operation, **named: Any) -> None:
     try:
         # Copied together, so that what belongs together stays together.
         copies = deepcopy({"operation": operation, **named})
+        _read_again(copies["operation"])
+        outcomes = signal.send_robust(Operation, **copies)
     except Exception:
-        logger.exception("A signal was not sent: its rows cannot be copied.", extra=extra)
+        # Rows that cannot be copied, or a receiver that failed and has no name to log it by.
+        logger.exception("A signal could not be sent.", extra=extra)
         return
-    for receiver, outcome in signal.send_robust(Operation, **copies):
+    for receiver, outcome in outcomes:
         if isinstance(outcome, Exception):
             logger.error("A signal receiver failed: %r", receiver, exc_info=outcome, extra=extra)
+
+
+def _read_again(copy: Operation) -> None:
+    """Make it what is stored by now: a transition changes columns that nobody has read since."""
+    try:
+        copy.refresh_from_db(using=router.db_for_write(Operation))
+    except Exception:
+        extra = {"operation_id": copy.operation_id}
+        logger.exception("An operation is told as it was read before its transition.", extra=extra)

@@ -7,16 +7,18 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import pytest
 from django.db import connection
+from django.db.models import Model
 from django.db.models.signals import post_init
 from django.dispatch import Signal
 from django.test import AsyncClient
 
 from poppy_operations import maintenance, signals
-from poppy_operations.declarations import Decline
+from poppy_operations.declarations import Decline, Performed
 from poppy_operations.models import Operation, Revision
 from poppy_operations.signals import (
     approval_declined,
@@ -57,8 +59,17 @@ def listening(receiver: Callable[..., Any], *to: Signal) -> Iterator[None]:
             signal.disconnect(receiver)
 
 
+def columns(row: Model) -> dict[str, Any]:
+    """What a row holds, as the database spells it."""
+    held = {field.attname: getattr(row, field.attname) for field in row._meta.concrete_fields}
+    return {
+        name: bytes(value) if isinstance(value, memoryview) else value
+        for name, value in held.items()
+    }
+
+
 class Told:
-    """What was told, in order, and whether it was committed then."""
+    """What was told, in order, and that it is what was committed."""
 
     def __init__(self) -> None:
         self.names: list[str] = []
@@ -67,8 +78,12 @@ class Told:
     def __call__(self, signal: Signal, sender: type, **named: Any) -> None:
         assert sender is Operation
         assert not connection.in_atomic_block
-        stored = Operation.objects.get(pk=named["operation"].pk)
-        assert stored.state == named["operation"].state
+        operation = named["operation"]
+        assert columns(operation) == columns(Operation.objects.get(pk=operation.pk))
+        for name, row in named.items():
+            if isinstance(row, Model) and row is not operation:
+                assert row.operation is operation, name  # type: ignore[attr-defined]
+                assert columns(row) == columns(type(row)._default_manager.get(pk=row.pk)), name
         self.names.append(next(name for name, one in ALL.items() if one is signal))
         self.named.append(named)
 
@@ -105,6 +120,9 @@ def test_the_story_of_an_exchange_is_told_in_order(
         approval["revision"],
     )
     assert third["late"] is False
+    assert third["revision"].revision == approval["revision"]
+    assert third["approval"].pk == second["approval"].pk
+    assert third["performance"].revision_id == third["revision"].pk
     assert {one["operation"].operation_id for one in told.named} == {approval["operation_id"]}
 
 
@@ -142,6 +160,62 @@ def test_an_unknown_outcome_and_its_end_are_told(
     assert told.named[1]["attempt"] == row.attempt
     assert told.named[1]["operation"].outcome_unknown_since is not None
     assert told.named[2]["settlement"].settled_by == "bob"
+    assert told.named[2]["performance"] is None
+
+
+def test_that_an_unknown_outcome_was_performed_is_told_with_its_performance(
+    signed_in: SessionOf, jacket: Item, site: Behaviour, told: Told
+) -> None:
+    api = ApiClient(signed_in, "/api/transfer/")
+    signed_in.client.raise_request_exception = False
+    site.after_effect = failing
+    api.approve(api.ask())
+    row = Operation.objects.get()
+    assert maintenance.settle_by_hand(row, Performed(status=202), by="bob", because="looked")
+
+    assert told.names == ["returned", "unknown", "settled"]
+    assert told.named[2]["performance"].status == 202
+
+
+@pytest.mark.parametrize("path", ["/api/class/", "/api/transfer/"])
+def test_what_an_api_performed_is_told_with_the_evidence_of_it(
+    path: str, signed_in: SessionOf, jacket: Item, site: Behaviour, told: Told
+) -> None:
+    api = ApiClient(signed_in, path)
+    operation = api.ask()
+    assert api.approve(operation).status_code == 201
+
+    assert told.names == ["returned", "performed"]
+    performed = told.named[1]
+    assert performed["operation"].approval_id == performed["approval"].pk
+    assert performed["operation"].attempt == performed["performance"].attempt
+    assert performed["operation"].started_at is not None
+    assert performed["operation"].effects
+    assert performed["revision"].revision == operation["revision"]
+    assert performed["performance"].status == 201
+
+
+def test_a_further_revision_is_told_with_its_number(
+    signed_in: SessionOf, jacket: Item, told: Told
+) -> None:
+    browser = signed_in.browser()
+    for price in (70, 71):
+        Item.objects.update(price=price)
+        ask(browser)
+
+    assert [one["operation"].revision_count for one in told.named] == [1, 2]
+    assert [one["revision"].number for one in told.named] == [1, 2]
+
+
+def test_an_operation_that_cannot_be_read_again_is_told_as_it_is_known(
+    told: Told, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Operation, "refresh_from_db", failing)
+    revision = returned()
+
+    assert told.names == ["returned"]
+    (logged,) = (one for one in caplog.records if one.getMessage().startswith("An operation is"))
+    assert logged.operation_id == revision.operation.operation_id  # type: ignore[attr-defined]
 
 
 def test_a_late_end_is_told_as_late(
@@ -211,8 +285,23 @@ def test_rows_that_cannot_be_copied_are_not_told_and_break_nothing(
 
     assert told.names == ["returned"]
     assert Operation.objects.get().state == "performed"
-    (logged,) = (one for one in caplog.records if one.getMessage().startswith("A signal was not"))
+    (logged,) = (one for one in caplog.records if one.getMessage().startswith("A signal could"))
     assert logged.operation_id == operation["operation_id"]  # type: ignore[attr-defined]
+
+
+def test_a_receiver_that_fails_and_has_no_name_breaks_nothing(
+    signed_in: SessionOf, jacket: Item, site: Behaviour, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Django logs a failure by the receiver's qualified name."""
+    api = ApiClient(signed_in, "/api/class/")
+    with listening(partial(failing, "an argument"), operation_performed):
+        assert api.approve(api.ask()).status_code == 201
+
+    assert Operation.objects.get().state == "performed"
+    logged = [one for one in caplog.records if one.name == "poppy_operations"]
+    assert [(one.levelno, "signal" in one.getMessage()) for one in logged] == [
+        (logging.ERROR, True)
+    ]
 
 
 def test_receivers_cannot_change_the_outcome(signed_in: SessionOf, jacket: Item) -> None:

@@ -130,7 +130,7 @@ def _close(run: Run, stack: ExitStack, ended: Ended | OtherTerms) -> Outcome:
         if answer is None or not isinstance(raised, Exception):
             raise
         return answer
-    performing.tell_performed(run.operation)
+    performing.tell_performed(run.revision, run.approval)
     return SiteAnswer(ended.response)
 
 
@@ -166,7 +166,7 @@ def _after_failed_finish(
     other = of_the_other(run)
     if isinstance(other, Replay) and other.performance.attempt == run.attempt:
         run.log(logging.ERROR, "Performed, but a hook failed after the commit.", raised)
-        performing.tell_performed(run.operation)
+        performing.tell_performed(run.revision, run.approval)
         return SiteAnswer(response)
     return other
 

@@ -112,7 +112,7 @@ def _finish_external(run: Run, stored: StoredAnswer) -> None:
     if end is Finish.LOST:
         run.log(logging.ERROR, "Performed, though the operation was performed already.")
         return
-    performing.tell_performed(run.operation, late=end is Finish.LATE)
+    performing.tell_performed(run.revision, run.approval, late=end is Finish.LATE)
 
 
 def _unknown(run: Run, raised: BaseException | None) -> None:

@@ -211,10 +211,20 @@ def store_performance(
     )
 
 
-def tell_performed(operation: Operation, *, late: bool = False) -> None:
-    """Tell the receivers of ``operation_performed``, after the commit."""
+def tell_performed(revision: Revision, approval: Approval, *, late: bool = False) -> None:
+    """Tell the receivers of ``operation_performed``, after the commit of what finished it."""
+    operation = revision.operation
     operation.state = Operation.State.PERFORMED
-    tell(operation_performed, operation=operation, late=late)
+    performance = operation.performance
+    approval.operation, approval.revision, performance.revision = operation, revision, revision
+    tell(
+        operation_performed,
+        operation=operation,
+        revision=revision,
+        approval=approval,
+        performance=performance,
+        late=late,
+    )
 
 
 def release(operation: Operation, attempt: str, refusal: str | None = None) -> bool:

@@ -93,7 +93,13 @@ def settle(
     settled = durably(write)
     if settled:
         operation.state = Operation.State.OPEN if answer is None else Operation.State.PERFORMED
-        tell(operation_settled, operation=operation, settlement=settlement)
+        performance = None if answer is None else operation.performance
+        tell(
+            operation_settled,
+            operation=operation,
+            settlement=settlement,
+            performance=performance,
+        )
     return settled
 
 

@@ -126,7 +126,7 @@ def test_every_signal_is_documented_with_what_it_is_sent_with() -> None:
     assert set(documented) == sent
     source = "\n".join(path.read_text("utf-8") for path in (PACKAGE / "lifecycle").glob("*.py"))
     for name, text in documented.items():
-        calls = re.findall(rf"tell\({name}, (.+)\)$", source, flags=re.M)
+        calls = re.findall(rf"tell\(\s*{name},(.+?)\)$", source, flags=re.M | re.S)
         assert calls, name
         for call in calls:
             for argument in re.findall(r"(\w+)=", call):

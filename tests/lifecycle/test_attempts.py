@@ -377,21 +377,33 @@ def test_finish_external_is_tried_once_more_and_then_busy(revision: Revision) ->
 
 
 def test_a_performance_is_told_with_the_row_as_it_was_committed(revision: Revision) -> None:
-    operation = read(revision.operation)
     approval = begun(revision)
     with told_by(operation_performed, and_fails=True) as told:
-        performing.finish(operation, approval, StoredAnswer(200), attempt=MINE, now=NOW)
-        performing.tell_performed(operation, late=True)
-    assert told.calls == [{"operation": operation, "late": True, "signal": operation_performed}]
+        performing.finish(revision.operation, approval, StoredAnswer(200), attempt=MINE, now=NOW)
+        performing.tell_performed(revision, approval, late=True)
+    assert told.calls == [
+        {
+            "operation": revision.operation,
+            "revision": revision,
+            "approval": approval,
+            "performance": Performance.objects.get(),
+            "late": True,
+            "signal": operation_performed,
+        }
+    ]
     assert told.calls[0]["operation"].state == told.stored[0] == "performed"
-    assert operation.performance.status == 200
+    assert told.calls[0]["operation"].approval_id == approval.pk
+    assert told.calls[0]["operation"].slot is None
+    assert told.calls[0]["performance"].status == 200
 
 
 def test_a_performance_is_told_as_one_in_time_unless_it_is_said_otherwise(
     revision: Revision,
 ) -> None:
+    approval = begun(revision)
+    performing.finish(revision.operation, approval, ANSWER, attempt=MINE, now=NOW)
     with told_by(operation_performed) as told:
-        performing.tell_performed(revision.operation)
+        performing.tell_performed(revision, approval)
     assert told.calls[0]["late"] is False
 
 
