@@ -93,7 +93,7 @@ def test_an_operator_settles_and_voids_by_clicks(
     with Tabs(chromium, color_scheme=scheme) as tabs:
         page = signed_in(tabs, demo)
         page.goto(f"{demo.url}/admin/poppy_operations/operation/")
-        page.get_by_role("link", name="needs somebody to settle it").click()
+        page.get_by_role("link", name="outcome unknown").click()
         check(page)
         picture(page, f"admin-operations-{scheme}", full_page=True)
         page.get_by_role("link", name="orders.refund").last.click()
