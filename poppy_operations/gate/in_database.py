@@ -8,7 +8,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from django.db import DatabaseError, InterfaceError, connections, transaction
+from django.db import (
+    DatabaseError,
+    InterfaceError,
+    connections,
+    transaction,
+)
+from django.db.transaction import TransactionManagementError
 from django.http import HttpResponseBase
 from django.utils import timezone
 
@@ -96,8 +102,27 @@ def _attempted(run: Run) -> Steps[Ended | OtherTerms]:
         response = yield from rendered(run, response)
     except NotPerformed as said:
         return Ended(answer_of(said), performed=False)
-    performed = yield from database(partial(says_performed, response))
+    performed = yield from database(partial(_is_performed, run, response))
     return Ended(response, performed=performed)
+
+
+def _is_performed(run: Run, response: HttpResponseBase) -> bool:
+    """Whether the site's code has performed the action, by its own word and by its transaction.
+
+    Raises ``TransactionManagementError``, as if its code had, where the two disagree.
+    """
+    if not says_performed(response):
+        return False
+    if connections[using()].needs_rollback:
+        run.log(logging.ERROR, "A success was answered from a transaction marked for rollback.")
+        message = (
+            f"{run.call.action.name} answered {response.status_code}, but its transaction is "
+            "marked for rollback, so that nothing of it would be kept. Let database errors pass, "
+            "catch them around a transaction.atomic() that has its savepoint, or say that nothing "
+            "happened with NotPerformed or an answer from 400 on."
+        )
+        raise TransactionManagementError(message)
+    return True
 
 
 class _TakenOver(Exception):

@@ -5,13 +5,11 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.db import connections
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import resolve_url
 from django.urls import NoReverseMatch
 
 from poppy_operations.conf import conf
-from poppy_operations.lifecycle.durable import using
 from poppy_operations.lifecycle.performing import StoredAnswer
 
 # Of one response or one connection, or a secret of the one who got it (cookies, CSRF tokens).
@@ -39,12 +37,11 @@ HTML = frozenset({"text/html", "application/xhtml+xml"})
 def says_performed(response: object) -> bool:
     """Whether a response means that the action was performed.
 
-    Below 400, not a redirect to the login page, and not from a transaction that something marked
-    for rollback.
+    Below 400, and not a redirect to the login page.
     """
     if not isinstance(response, HttpResponseBase):
         return False  # Django says so to whoever wrote the view.
-    if response.status_code >= 400 or connections[using()].needs_rollback:
+    if response.status_code >= 400:
         return False
     location = response.headers.get("Location")
     return location is None or not _is_login(location)

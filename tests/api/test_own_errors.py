@@ -194,13 +194,32 @@ def test_a_handler_that_catches_everything_changes_nothing_about_what_was_done(
     assert agents_api.approve(operation, path=path, headers=headers).status_code == 201
 
 
-def test_an_action_that_swallows_a_broken_transaction_was_not_performed(
-    agents_api: ApiClient, site: Behaviour, effects: Effects
+@pytest.mark.parametrize("path", ["/api/class/", "/api/plain/", "/api/aplain/"])
+def test_an_action_that_swallows_a_broken_transaction_is_not_told_as_performed(
+    path: str, agents_api: ApiClient, site: Behaviour, effects: Effects
+) -> None:
+    agents_api.session.client.raise_request_exception = False
+    operation = agents_api.ask(path=path)
+    site.after_effect = lambda operation: transaction.set_rollback(True)
+
+    assert agents_api.approve(operation, path=path).status_code == 500
+    assert effects() == []
+    assert is_open()
+
+    site.after_effect = lambda operation: None
+    assert agents_api.approve(operation, path=path).status_code == 201
+    assert len(effects()) == 1
+
+
+def test_an_action_that_refuses_after_a_broken_transaction_gives_its_own_answer(
+    agents_api: ApiClient, site: Behaviour, shop: ApiBehaviour, effects: Effects
 ) -> None:
     operation = agents_api.ask()
     site.after_effect = lambda operation: transaction.set_rollback(True)
+    shop.answer = lambda operation: Response({"detail": "Sold out."}, 409)
+    refused = agents_api.approve(operation)
 
-    assert agents_api.approve(operation).status_code == 201  # The site's answer, as it is.
+    assert (refused.status_code, refused.json()) == (409, {"detail": "Sold out."})
     assert effects() == []
     assert is_open()
 

@@ -52,8 +52,8 @@ SHOWN_BY = {
         "test_amb_15_outside_an_exception_is_unknown_reported_and_answered_as_performing",
     ],
     "is cancelled": ["test_cancelled_while_the_body_waits_it_ends_as_that"],
-    "marks the transaction for rollback": [
-        "test_in_the_database_a_mark_for_rollback_is_not_performed"
+    "marks the transaction for rollback, and answers below 400": [
+        "test_in_the_database_a_success_from_a_transaction_marked_for_rollback_is_an_error"
     ],
     "gives an answer that cannot be rendered, at an API": [
         "test_in_the_database_an_answer_that_cannot_be_rendered_is_rolled_back",

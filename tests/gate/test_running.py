@@ -6,7 +6,7 @@ import asyncio
 import logging
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from typing import Any
 
@@ -14,8 +14,9 @@ import pytest
 import time_machine
 from django.core.exceptions import PermissionDenied
 from django.core.signals import got_request_exception
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models.signals import ModelSignal, post_save
+from django.db.transaction import TransactionManagementError
 from django.http import (
     Http404,
     HttpResponse,
@@ -180,10 +181,42 @@ def test_in_the_database_an_exception_is_rolled_back_released_and_passes_unchang
     assert (attempt.state, effects_left()) == ("open", 0)
 
 
-def test_in_the_database_a_mark_for_rollback_is_not_performed(mode: str, interface: str) -> None:
-    attempt = Attempt("database", mode, interface, happen=lambda: transaction.set_rollback(True))
-    outcome = attempt.go()
-    assert outcome == SiteAnswer(DONE)
+def mark() -> None:
+    transaction.set_rollback(True)
+
+
+def swallow() -> None:
+    """Catch a database error too late, as a view may."""
+    with suppress(IntegrityError), transaction.atomic(savepoint=False):
+        raise IntegrityError
+
+
+@pytest.mark.requirement("OPS-7-16")
+@pytest.mark.parametrize("happen", [mark, swallow])
+def test_in_the_database_a_success_from_a_transaction_marked_for_rollback_is_an_error(
+    mode: str, interface: str, happen: Any, caplog: Any
+) -> None:
+    attempt = Attempt("database", mode, interface, happen=happen)
+    with pytest.raises(TransactionManagementError, match=r"answered 201, .* its savepoint"):
+        attempt.go()
+    assert (attempt.state, effects_left()) == ("open", 0)
+    assert "A success was answered from a transaction marked for rollback." in caplog.text
+
+
+@pytest.mark.parametrize("response", NOT_BELOW_400.values(), ids=NOT_BELOW_400)
+def test_in_the_database_a_refusal_from_a_transaction_marked_for_rollback_is_sent(
+    mode: str, interface: str, response: HttpResponse
+) -> None:
+    attempt = Attempt("database", mode, interface, happen=mark, ending=lambda: response)
+    assert attempt.go() == SiteAnswer(response)
+    assert (attempt.state, effects_left()) == ("open", 0)
+
+
+def test_in_the_database_not_performed_from_a_transaction_marked_for_rollback_is_sent(
+    mode: str,
+) -> None:
+    attempt = Attempt("database", mode, happen=mark, ending=raising(NotPerformed(DONE)))
+    assert attempt.go() == SiteAnswer(DONE)
     assert (attempt.state, effects_left()) == ("open", 0)
 
 

@@ -398,7 +398,8 @@ def test_a_performed_operation_answers_a_second_attempt_of_old_knowledge(mode: s
 def test_where_a_database_forgets_savepoints_there_is_one_around_body_and_finish(
     mode: str, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr(in_database, "connections", {"default": SimpleNamespace(vendor="mysql")})
+    fake = SimpleNamespace(vendor="mysql", needs_rollback=False)
+    monkeypatch.setattr(in_database, "connections", {"default": fake})
     depths: list[int] = []
     attempt = Attempt("database", mode, happen=lambda: depths.append(len(connection.savepoint_ids)))
     assert attempt.go() == SiteAnswer(DONE)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.db import transaction
 from django.http import FileResponse, HttpResponse, JsonResponse, StreamingHttpResponse
 from django.urls import reverse_lazy
 
@@ -56,13 +55,6 @@ def test_a_login_page_that_this_urlconf_does_not_know_is_no_login_page(settings:
     settings.LOGIN_URL = "account_login"
     response = HttpResponse(status=302, headers={"Location": "/accounts/login/"})
     assert says_performed(response)
-
-
-def test_a_transaction_that_is_marked_for_rollback_does_not() -> None:
-    with transaction.atomic():
-        transaction.set_rollback(True)
-        assert not says_performed(HttpResponse())
-    assert says_performed(HttpResponse())
 
 
 @pytest.mark.parametrize("nothing", [None, "done", {"status": 200}])

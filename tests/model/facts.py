@@ -27,7 +27,7 @@ UNDONE: dict[str, dict[str, int | None]] = {
     "database": {
         "refused": 409,
         "login": 302,
-        "marked": None,
+        "marked": 500,
         "not performed": 409,
         "sold out": 500,
         "error before": 500,
