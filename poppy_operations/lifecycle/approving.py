@@ -100,6 +100,7 @@ def decline(
 def void(approval: Approval, *, by: str, because: str, now: datetime) -> bool:
     """Void an approval that was not used. False where it is in use or used up (AMB-24)."""
     operation = approval.operation
+    voided = {"voided_at": now, "voided_by": by, "voided_because": because}
 
     def write() -> bool:
         held = (
@@ -107,9 +108,10 @@ def void(approval: Approval, *, by: str, because: str, now: datetime) -> bool:
             .filter(pk=operation.pk, state=Operation.State.OPEN)
             .update(attempt=new_attempt())
         )
-        if not held:
-            return False
-        return bool(void_among(operation, [approval.pk], by=by, because=because, now=now))
+        if held and void_among(operation, [approval.pk], by=by, because=because, now=now):
+            return True
+        # Perhaps by the first try of this very write, whose commit went unheard.
+        return Approval.objects.using(using()).filter(pk=approval.pk, **voided).exists()
 
     return durably(write)
 

@@ -84,11 +84,11 @@ def settle(
             settled = _not_performed(settlement, void, is_barred=how == Performance.How.RECONCILED)
         else:
             settled = _performed(settlement, approval_id, answer, how)
+        # An earlier try has given it an ID, which on SQLite may be another row's by now.
+        settlement.pk = None if settled else _settled_before(settlement)
         if settled:
-            # An earlier try has given it an ID, which on SQLite may be another row's by now.
-            settlement.pk = None
             settlement.save(using=using())
-        return settled
+        return settlement.pk is not None
 
     settled = durably(write)
     if settled:
@@ -101,6 +101,13 @@ def settle(
             performance=performance,
         )
     return settled
+
+
+def _settled_before(settlement: Settlement) -> int | None:
+    """The row of an earlier try of this very write, whose commit took effect and went unheard."""
+    names = ("operation", "attempt", "outcome", "settled_by", "because", "settled_at")
+    same = {name: getattr(settlement, name) for name in names}
+    return Settlement.objects.using(using()).filter(**same).values_list("pk", flat=True).first()
 
 
 def _not_performed(settlement: Settlement, void: Collection[UUID], *, is_barred: bool) -> bool:

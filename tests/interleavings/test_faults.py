@@ -13,10 +13,13 @@ import time_machine
 from django.db import OperationalError, connection
 from django.utils import timezone
 
-from poppy_operations.models import Operation
-from poppy_operations.signals import operation_performed
+from poppy_operations import maintenance
+from poppy_operations.declarations import NotPerformed, Performed
+from poppy_operations.lifecycle.approving import void
+from poppy_operations.models import Approval, Operation, Settlement
+from poppy_operations.signals import operation_performed, operation_settled
 from tests.agents import SessionOf
-from tests.api.orders import api
+from tests.api.orders import api, transfer
 from tests.interleavings.requests import OUTSIDE, PATHS, Approved
 from tests.lifecycle.rows import told_by
 from tests.shop.models import Item
@@ -151,3 +154,62 @@ def test_a_commit_that_fails_makes_no_fault_and_no_second_effect(
             assert len(told.calls) == 1
     assert number > 2
     assert not Operation.objects.filter(state="performing").exists()
+
+
+FAILS = [answer_is_lost, is_refused]
+
+
+@pytest.mark.database
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("fails", FAILS)
+@pytest.mark.parametrize("performed", [None, Performed(status=202)], ids=["not performed", "done"])
+def test_a_settlement_whose_commit_goes_unheard_is_done_once_and_told(
+    signed_in: SessionOf, jacket: Item, site: Behaviour, performed: Any, fails: Any
+) -> None:
+    def time_out(_operation: Any) -> None:
+        raise TimeoutError
+
+    signed_in.client.raise_request_exception = False
+    order = Approved(signed_in, signed_in.browser(), "/api/transfer/")
+    site.after_effect = time_out
+    assert order.send().status_code == 503
+    row = Operation.objects.get()
+    with commit_number(1, fails) as seen, told_by(operation_settled) as told:
+        assert maintenance.settle_by_hand(row, performed, by="bob", because="looked")
+    assert len(seen) == 2
+    settlement = Settlement.objects.get()
+    assert [call["settlement"] for call in told.calls] == [settlement]
+    assert told.stored == ["open" if performed is None else "performed"]
+    assert not maintenance.settle_by_hand(row, performed, by="bob", because="looked")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_reconciliation_whose_commit_goes_unheard_bars_one_key(
+    signed_in: SessionOf, jacket: Item, site: Behaviour, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def time_out(_operation: Any) -> None:
+        raise TimeoutError
+
+    signed_in.client.raise_request_exception = False
+    order = Approved(signed_in, signed_in.browser(), "/api/transfer/")
+    site.after_effect = time_out
+    assert order.send().status_code == 503
+    monkeypatch.setattr(transfer, "reconcile_hook", lambda _operation: NotPerformed())
+    with commit_number(1, answer_is_lost):
+        assert maintenance.reconcile().not_performed == 1
+    assert Operation.objects.get().barred_keys == 1
+
+
+@pytest.mark.database
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("fails", FAILS)
+def test_a_voiding_whose_commit_goes_unheard_is_done(
+    signed_in: SessionOf, jacket: Item, site: Behaviour, fails: Any
+) -> None:
+    Approved(signed_in, signed_in.browser(), "/buy/")
+    approval, now = Approval.objects.get(), timezone.now()
+    with commit_number(1, fails):
+        assert void(approval, by="bob", because="a mistake", now=now)
+    assert Approval.objects.get().voided_by == "bob"
+    assert not void(approval, by="bob", because="a mistake", now=now + timedelta(seconds=1))
+    assert not void(approval, by="eve", because="a mistake", now=now)
