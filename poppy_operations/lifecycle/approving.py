@@ -101,17 +101,21 @@ def void(approval: Approval, *, by: str, because: str, now: datetime) -> bool:
     """Void an approval that was not used. False where it is in use or used up (AMB-24)."""
     operation = approval.operation
     voided = {"voided_at": now, "voided_by": by, "voided_because": because}
+    tried = False
 
     def write() -> bool:
+        nonlocal tried
         held = (
             Operation.objects.using(using())
             .filter(pk=operation.pk, state=Operation.State.OPEN)
             .update(attempt=new_attempt())
         )
         if held and void_among(operation, [approval.pk], by=by, because=because, now=now):
+            tried = True
             return True
-        # Perhaps by the first try of this very write, whose commit went unheard.
-        return Approval.objects.using(using()).filter(pk=approval.pk, **voided).exists()
+        # Perhaps the first try did it, whose commit took effect and went unheard.
+        mine = Approval.objects.using(using()).filter(pk=approval.pk, **voided)
+        return tried and mine.exists()
 
     return durably(write)
 

@@ -85,9 +85,11 @@ def settle(
         else:
             settled = _performed(settlement, approval_id, answer, how)
         # An earlier try has given it an ID, which on SQLite may be another row's by now.
-        settlement.pk = None if settled else _settled_before(settlement)
+        tried, settlement.pk = settlement.pk is not None, None
         if settled:
             settlement.save(using=using())
+        elif tried:
+            settlement.pk = _settled_before(settlement)
         return settlement.pk is not None
 
     settled = durably(write)
@@ -104,7 +106,7 @@ def settle(
 
 
 def _settled_before(settlement: Settlement) -> int | None:
-    """The row of an earlier try of this very write, whose commit took effect and went unheard."""
+    """The row of an earlier try, whose commit took effect and went unheard."""
     names = ("operation", "attempt", "outcome", "settled_by", "because", "settled_at")
     same = {name: getattr(settlement, name) for name in names}
     return Settlement.objects.using(using()).filter(**same).values_list("pk", flat=True).first()
