@@ -176,9 +176,9 @@ def requeue(*, now: datetime | None = None, dry_run: bool = False) -> int:
 
 
 def _over(now: datetime) -> QuerySet[Operation]:
-    """Attempts that ended as unknown, or whose lease is over."""
+    """Attempts that ended as unknown, whose lease is over, or that lapsed in another way."""
     attempts = Operation.objects.using(using()).filter(state=Operation.State.PERFORMING)
-    return attempts.filter(ended_or_over(now))
+    return attempts.filter(ended_or_over(now) | performing.lapsed(now))
 
 
 def _all(found: QuerySet[Operation]) -> Iterator[Operation]:

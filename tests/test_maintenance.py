@@ -13,6 +13,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+import time_machine
 from django.core.management import CommandError, call_command
 from django.db import OperationalError, connection, connections
 from django.http import HttpResponse, HttpResponseRedirect
@@ -338,6 +339,14 @@ def test_a_database_in_the_way_leaves_it_unknown(
     with in_the_way("UPDATE", 4):
         assert maintenance.reconcile(now=LEASE_OVER) == counted(still_unknown=2)
     assert maintenance.reconcile(now=LEASE_OVER) == counted(performed=1, freed=1)
+
+
+def test_what_began_by_a_clock_that_was_ahead_is_freed() -> None:
+    with time_machine.travel(NOW, tick=False):
+        begun(returned(), now=NOW + DAY)
+        begun(returned(slot="outside"), effects="external", now=NOW + DAY)
+        assert [item.why for item in maintenance.stuck(now=NOW)] == ["lapsed"]
+        assert maintenance.reconcile(now=NOW) == counted(freed=1)
 
 
 def test_what_somebody_else_freed_first_is_not_counted(monkeypatch: Any) -> None:

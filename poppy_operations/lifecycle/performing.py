@@ -15,6 +15,7 @@ from enum import Enum
 
 from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Least
+from django.utils import timezone
 
 from poppy_operations.conf import conf
 from poppy_operations.declarations import LONGEST_LEASE
@@ -22,6 +23,9 @@ from poppy_operations.lifecycle.durable import committed, durably, using
 from poppy_operations.models import Approval, Operation, Performance, Revision
 from poppy_operations.protocol.ids import new_attempt
 from poppy_operations.signals import operation_performed, outcome_unknown, tell
+
+# By how much the clocks of servers may differ. Whatever began later than that began by a wrong one.
+CLOCKS_DIFFER = timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
@@ -280,25 +284,42 @@ def open_changes() -> dict[str, object]:
 
 
 def is_lapsed(operation: Operation, now: datetime) -> bool:
-    """Whether an attempt is over by its lease and can do nothing any more."""
-    return (
-        operation.state == Operation.State.PERFORMING
-        and operation.lease_until is not None
-        and operation.lease_until < now
-        and (operation.effects == Operation.Effects.DATABASE or operation.started_at is None)
-    )
+    """Whether an attempt is over by its lease and can do nothing any more.
+
+    Or whether it began by a clock that was ahead, and would be waited for as long as that was.
+    """
+    if operation.state != Operation.State.PERFORMING or operation.lease_until is None:
+        return False
+    if operation.started_at is None:
+        is_ahead = operation.lease_until > _latest(now) + conf.queue_lease
+    elif operation.effects == Operation.Effects.DATABASE:
+        is_ahead = operation.started_at > _latest(now)
+    else:
+        return False
+    return operation.lease_until < now or is_ahead
 
 
 def lapsed(now: datetime) -> Q:
     """``is_lapsed`` as the database sees it, beginning with the state, which has an index."""
-    is_over = Q(state=Operation.State.PERFORMING, lease_until__lt=now)
-    return is_over & (Q(effects=Operation.Effects.DATABASE) | Q(started_at=None))
+    is_over = Q(lease_until__lt=now)
+    unstarted = is_over | Q(lease_until__gt=_latest(now) + conf.queue_lease)
+    started = is_over | Q(started_at__gt=_latest(now))
+    return Q(state=Operation.State.PERFORMING, lease_until__isnull=False) & (
+        (Q(started_at__isnull=True) & unstarted)
+        | (Q(started_at__isnull=False, effects=Operation.Effects.DATABASE) & started)
+    )
+
+
+def _latest(now: datetime) -> datetime:
+    """When an attempt may have begun at the latest; ``now`` may be when a long request came."""
+    return max(now, timezone.now()) + CLOCKS_DIFFER
 
 
 def free(operation: Operation, now: datetime) -> bool:
     """Open an operation whose attempt lapsed; the next lease is twice as long.
 
-    Only a database attempt, which can then no longer commit, or one that no worker ever started.
+    Only a database attempt, which can then no longer commit, or one that no worker ever started:
+    both can be opened at any time.
     """
     seen = of_attempt(operation, operation.attempt).filter(lapsed(now))
     lease_s = Least(F("lease_s") * 2, int(LONGEST_LEASE.total_seconds()))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+import time_machine
+from django.db.models import F
 
 from poppy_operations.lifecycle import performing
 from poppy_operations.lifecycle.durable import Busy, using
@@ -640,3 +642,68 @@ def test_unknown_is_tried_once_more_and_then_busy(revision: Revision) -> None:
 
 def test_every_decision_is_made_where_it_is_written() -> None:
     assert using() == "default"
+
+
+# A clock that was ahead
+
+
+AHEAD = {
+    "database": {"effects": "database"},
+    "queued": {"effects": "external", "queued": True},
+    "queued database": {"effects": "database", "queued": True},
+}
+
+
+def both_say(operation: Operation, now: datetime) -> bool:
+    """Whether an attempt lapsed, as Python and the database say alike."""
+    stored = read(operation)
+    says = performing.is_lapsed(stored, now)
+    found = Operation.objects.filter(performing.lapsed(now), pk=operation.pk)
+    assert found.exists() is says
+    return says
+
+
+@pytest.mark.parametrize("options", AHEAD.values(), ids=AHEAD)
+def test_an_attempt_that_began_by_a_clock_that_was_ahead_is_not_waited_for(
+    revision: Revision, options: dict[str, Any]
+) -> None:
+    with time_machine.travel(NOW, tick=False):
+        begun(revision, now=NOW + MINUTE, **options)
+        assert not both_say(revision.operation, NOW)
+        assert not performing.free(read(revision.operation), NOW)
+        just_past = NOW + MINUTE + timedelta(microseconds=1)
+        Operation.objects.update(
+            lease_until=F("lease_until") + timedelta(microseconds=1),
+            started_at=None if "queued" in options else just_past,
+        )
+        assert both_say(revision.operation, NOW)
+        assert performing.free(read(revision.operation), NOW)
+    assert facts(revision.operation)["state"] == "open"
+
+
+def test_an_attempt_that_began_after_a_long_request_came_is_not_taken_for_ahead(
+    revision: Revision,
+) -> None:
+    later = NOW + timedelta(minutes=5)
+    with time_machine.travel(later, tick=False):
+        begun(revision, now=later)
+        assert not both_say(revision.operation, NOW)
+        assert not performing.free(read(revision.operation), NOW)
+
+
+def test_an_external_attempt_that_began_by_a_clock_that_was_ahead_is_never_freed(
+    revision: Revision,
+) -> None:
+    with time_machine.travel(NOW, tick=False):
+        begun(revision, effects="external", now=NOW + timedelta(days=1))
+        assert not both_say(revision.operation, NOW)
+        assert not performing.free(read(revision.operation), NOW)
+
+
+@pytest.mark.parametrize("state", ["open", "performed"])
+def test_only_an_attempt_can_be_ahead(revision: Revision, state: str) -> None:
+    Operation.objects.update(state=state, effects="database", started_at=NOW + timedelta(days=1))
+    with time_machine.travel(NOW, tick=False):
+        assert not both_say(revision.operation, NOW)
+        Operation.objects.update(state="performing")
+        assert not both_say(revision.operation, NOW)  # has no lease
