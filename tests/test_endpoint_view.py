@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -408,3 +409,21 @@ def test_no_transaction_is_open_around_the_endpoint() -> None:
     assert "default" in without
     assert "any other" in without
     assert connection.alias in without
+
+
+def test_the_log_says_why_a_session_is_refused(
+    signed_out: SessionOf, ref: str, caplog: Any
+) -> None:
+    with caplog.at_level(logging.INFO, "poppy_operations"):
+        response = signed_out.client.post(
+            PATH,
+            data=json.dumps({"ref": ref}),
+            content_type="application/json",
+            headers={**signed_out.headers(), "Poppy-Session": "s3cret.jwt"},
+        )
+
+    assert response.json() == {"error": "invalid_session"}
+    [message] = [text for text in caplog.messages if text.startswith("Refused with ")]
+    assert message.startswith("Refused with invalid_session. The Session JWT or its delegation")
+    assert "s3cret" not in caplog.text
+    assert ref not in caplog.text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -697,3 +698,100 @@ def test_a_join_that_ends_while_it_is_made_gives_no_login(
     monkeypatch.setattr(joins, "_bind", bind_after_a_second_use)
     assert client.get(path, headers=TYPED).status_code == 400
     assert whoami(client) == {"user": "", "marked": True, "joined": False, "session": None}
+
+
+# What the log says.
+
+
+def refusals(caplog: Any) -> list[str]:
+    """What was logged of refused tickets."""
+    return [text for text in caplog.messages if text.startswith("A ticket is refused. ")]
+
+
+def test_the_log_says_why_there_is_no_ticket_and_no_secret(caplog: Any, alice: Any) -> None:
+    with caplog.at_level(logging.INFO, "poppy_operations"):
+        Client().post("/poppy/join", headers={"Poppy-Session": "s3cret.jwt"})
+        Client().post("/poppy/join")
+        ask_for_ticket(alice, scope="orders:write")
+        ask_for_ticket("4711")
+
+    reasons = [
+        "invalid_session. The Session JWT or its delegation is refused:",
+        "invalid_session. The request has no Poppy-Session header.",
+        "insufficient_scope. The access token does not have the scope 'poppy:browser-sign-in'.",
+        "invalid_session. The account of the Session cannot be signed in to by a join.",
+    ]
+    messages = [text for text in caplog.messages if text.startswith("Refused with ")]
+    for message, reason in zip(messages, reasons, strict=True):
+        assert message.startswith(f"Refused with {reason}")
+    assert "s3cret" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("headers", "reason"),
+    [
+        ({}, "no Sec-Fetch-Site"),
+        ({"Sec-Fetch-Site": "cross-site"}, "Another site sent the browser here"),
+        ({"Sec-Fetch-Site": "none", "Purpose": "prefetch"}, "in advance"),
+        ({"Sec-Fetch-Site": "same-origin", "Sec-Fetch-Dest": "image"}, "inside a page"),
+    ],
+)
+def test_the_log_says_why_a_navigation_does_not_join(
+    client: Client, headers: dict[str, str], reason: str, caplog: Any
+) -> None:
+    path = ticket_path()
+    with caplog.at_level(logging.INFO, "poppy_operations"):
+        client.get(path, headers=headers)
+
+    [message] = refusals(caplog)
+    assert reason in message
+    assert path.rsplit("/", 1)[1] not in message
+
+
+def test_the_log_says_what_became_of_a_ticket(
+    client: Client, caplog: Any, time_machine: Any
+) -> None:
+    now = datetime(2030, 1, 1, tzinfo=UTC)
+    time_machine.move_to(now, tick=False)
+    unknown, odd = "/poppy/join/unknown", "/poppy/join/a%20b"
+    used, expired = ticket_path(), ticket_path()
+    for_another = ticket_path(body={"cookie": {"name": "sessionid", "value": "abc"}})
+    client.get(used, headers=TYPED)
+    with caplog.at_level(logging.INFO, "poppy_operations"):
+        for path in (unknown, odd, used, for_another):
+            client.get(path, headers=TYPED)
+        time_machine.move_to(now + timedelta(seconds=60), tick=False)
+        client.get(expired, headers=TYPED)
+        time_machine.move_to(now, tick=False)
+        Join.objects.update(ended_at=now)
+        client.get(expired, headers=TYPED)
+
+    assert [text.removeprefix("A ticket is refused. ") for text in refusals(caplog)] == [
+        "There is no such ticket.",
+        "There is no such ticket.",
+        "It was used before, and its join is ended.",
+        "The browser has not got the cookie that the ticket was made for.",
+        "It has expired.",
+        "Its join is over.",
+    ]
+    assert not [
+        path for path in (used, expired, for_another) if path[-22:] in str(refusals(caplog))
+    ]
+
+
+def test_the_log_says_that_the_agent_or_the_account_is_out(
+    client: Client, alice: Any, caplog: Any
+) -> None:
+    path, of_alice = ticket_path(), ticket_path(alice)
+    alice.is_active = False
+    alice.save()
+    with caplog.at_level(logging.INFO, "poppy_operations"):
+        client.get(of_alice, headers=TYPED)
+        revoke_agent(AGENT.client_id)
+        Join.objects.update(ended_at=None)
+        client.get(path, headers=TYPED)
+
+    assert [text.removeprefix("A ticket is refused. ") for text in refusals(caplog)] == [
+        "Its account cannot be signed in to by a join.",
+        "The agent is not on the allow-list, or is revoked.",
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
 from datetime import datetime, timedelta
 from typing import Any, cast
@@ -20,9 +21,12 @@ from poppy_operations.browser.state import Over, forget_ended_login, forget_join
 from poppy_operations.conf import conf
 from poppy_operations.models import Agent, Join, Operation
 from poppy_operations.protocol.canonical import digest
+from poppy_operations.protocol.ids import is_id
 from poppy_operations.sessions.clock import epoch, stored
 from poppy_operations.sessions.refusals import InvalidSession
 from poppy_operations.sessions.session import Session
+
+logger = logging.getLogger("poppy_operations")
 
 TICKET_LIFETIME = timedelta(seconds=60)
 
@@ -76,20 +80,36 @@ def redeemable_join(ticket: str, request: HttpRequest, now: datetime) -> Join | 
 
     A ticket that was redeemed before may have been stolen: using it again ends its join.
     """
-    join = (
-        Join.objects.using(_using())
-        .select_related("agent")
-        .filter(ticket_digest=digest(ticket))
-        .first()
-    )
+    tickets = Join.objects.using(_using()).select_related("agent")
+    join = tickets.filter(ticket_digest=digest(ticket)).first() if is_id(ticket) else None
     if join is None:
+        log_refused_ticket("There is no such ticket.")
         return None
     if join.redeemed_at is not None:
         _end_if_redeemed(join, now)
+        log_refused_ticket("It was used before, and its join is ended.")
         return None
-    is_open = join.ended_at is None and now < min(join.ticket_expires_at, join.expires_at)
-    is_allowed = join.agent.status == Agent.Status.ALLOWED
-    return join if is_open and is_allowed and _has_cookie(request, join) else None
+    reason = _refusal(join, request, now)
+    if reason:
+        log_refused_ticket(reason)
+    return None if reason else join
+
+
+def _refusal(join: Join, request: HttpRequest, now: datetime) -> str:
+    if join.ended_at is not None:
+        return "Its join is over."
+    if now >= min(join.ticket_expires_at, join.expires_at):
+        return "It has expired."
+    if join.agent.status != Agent.Status.ALLOWED:
+        return "The agent is not on the allow-list, or is revoked."
+    if not _has_cookie(request, join):
+        return "The browser has not got the cookie that the ticket was made for."
+    return ""
+
+
+def log_refused_ticket(reason: str) -> None:
+    """Log why a ticket does not join a browser, which nobody is told. Never the ticket."""
+    logger.info("A ticket is refused. %s", reason)
 
 
 def _has_cookie(request: HttpRequest, join: Join) -> bool:
@@ -110,6 +130,7 @@ def redeem(request: HttpRequest, join: Join, user: AbstractBaseUser | None, now:
     """
     if not _claim(join, now):
         _end_if_redeemed(join, now)
+        log_refused_ticket("It was used or ended by another request meanwhile.")
         return False
     session: SessionBase = request.session
     earlier = marks.join_key(session)

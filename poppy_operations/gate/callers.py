@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,7 @@ from poppy_operations.models import Operation
 from poppy_operations.protocol.owner import Owner
 from poppy_operations.sessions.refusals import (
     InsufficientScope,
+    InvalidSession,
     InvalidToken,
     InvalidVersion,
     KeysUnavailable,
@@ -24,6 +26,8 @@ from poppy_operations.sessions.refusals import (
 )
 from poppy_operations.sessions.session import Session
 from poppy_operations.sessions.verification import has_session
+
+logger = logging.getLogger("poppy_operations")
 
 
 @dataclass(frozen=True)
@@ -57,30 +61,41 @@ def who_asks(call: Call) -> Caller | Visitor | Refused:
     browser = browser_of(request)
     if browser.marked:
         return _browser(call, browser.session)
-    if get_company().is_agent(request) or call.approval_header is not None:
-        return INVALID_SESSION
-    return Visitor()
+    if call.approval_header is not None:
+        return refusal_of(InvalidSession("Poppy-Approval came without a Session."))
+    return without_session(request) or Visitor()
+
+
+def without_session(request: HttpRequest) -> Refused | None:
+    """Refuse an agent that leaves its Session out; ``None`` for everybody else."""
+    if not get_company().is_agent(request):
+        return None
+    return refusal_of(InvalidSession("The access token of an agent came without a Session."))
 
 
 def _with_session(call: Call) -> Caller | Refused:
     session = verified(call.request)
     if isinstance(session, Refused):
         return session
-    if is_somebody_else(call.user(), session):
-        return INVALID_SESSION
+    other = somebody_else(call.user(), session)
+    if other is not None:
+        return other
     refusal = None
     if not session.declared:
         refusal = get_company().undeclared(call.request, call.action)
     return Caller(call.interface, session.owner, session.sid, refusal)
 
 
-def is_somebody_else(user: Any, session: Session) -> bool:
-    """Whether the site takes a request in a Session for another account than the Session's.
+def somebody_else(user: Any, session: Session) -> Refused | None:
+    """Refuse a request that the site takes for another account than its Session's.
 
     Nobody is nobody else: a view may authenticate no one.
     """
     account = None if user is None else get_company().account_of(user)
-    return account is not None and account != session.account
+    if account is None or account == session.account:
+        return None
+    message = "The site takes the request for another account than the Session's."
+    return refusal_of(InvalidSession(message))
 
 
 def _browser(call: Call, session: Session | None) -> Caller:
@@ -107,7 +122,13 @@ def verified(request: HttpRequest) -> Session | Refused:
 
 
 def refusal_of(refused: SessionRefused) -> Refused:
-    """The error of the core protocol that a failed verification is answered with."""
+    """The error of the core protocol that a refusal is answered with; the log has its reason."""
+    answer = _error_of(refused)
+    logger.info("Refused with %s. %s", answer.code, refused, extra={"error": answer.code})
+    return answer
+
+
+def _error_of(refused: SessionRefused) -> Refused:
     if isinstance(refused, InvalidToken):
         header = 'Bearer error="invalid_token"'
         return Refused("invalid_token", headers={"WWW-Authenticate": header})

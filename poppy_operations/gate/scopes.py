@@ -9,9 +9,9 @@ from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest
 
 from poppy_operations.company import get_company
-from poppy_operations.gate.answers import INVALID_SESSION, Refused
+from poppy_operations.gate.answers import Refused
 from poppy_operations.gate.approvals import challenge
-from poppy_operations.gate.callers import is_somebody_else, refusal_of, verified
+from poppy_operations.gate.callers import refusal_of, somebody_else, verified, without_session
 from poppy_operations.sessions.refusals import InsufficientScope, InvalidToken
 from poppy_operations.sessions.session import Session
 from poppy_operations.sessions.verification import has_session
@@ -34,12 +34,13 @@ def scope_refusal(request: HttpRequest, user: Any, scope: str) -> Refused | None
     ``user`` is whom the site takes the request for. A signed-out Session is challenged.
     """
     if not has_session(request):
-        return INVALID_SESSION if get_company().is_agent(request) else None
+        return without_session(request)
     session = verified(request)
     if isinstance(session, Refused):
         return session
-    if is_somebody_else(user, session):
-        return INVALID_SESSION
+    other = somebody_else(user, session)
+    if other is not None:
+        return other
     if session.account is None:
         return challenge(request)
     return None if scope in session.scope else refusal_of(InsufficientScope(scope))

@@ -8,8 +8,8 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
 from poppy_operations.company import get_company
-from poppy_operations.gate.answers import INVALID_SESSION, Refused
-from poppy_operations.gate.callers import verified
+from poppy_operations.gate.answers import Refused
+from poppy_operations.gate.callers import verified, without_session
 from poppy_operations.gate.scopes import user_of_session
 from poppy_operations.rest_framework.errors import core_error
 from poppy_operations.sessions.session import Session
@@ -39,8 +39,9 @@ class PersonalAgentAuthentication(BaseAuthentication):
         """Give the user and the Session, or ``None`` where the request shows neither."""
         plain = request._request  # noqa: SLF001  the only way to Django's own request
         if not has_session(plain):
-            if get_company().is_agent(plain):
-                raise core_error(request, INVALID_SESSION)
+            refused = without_session(plain)
+            if refused is not None:
+                raise core_error(request, refused)
             return None
         session = verified(plain)
         if isinstance(session, Refused):

@@ -11,11 +11,10 @@ from asgiref.sync import sync_to_async
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_protect
 
-from poppy_operations.company import get_company
 from poppy_operations.doors.plain import SESSION_CHECK
-from poppy_operations.gate.answers import INVALID_SESSION, Refused
+from poppy_operations.gate.answers import Refused
 from poppy_operations.gate.approvals import challenge
-from poppy_operations.gate.callers import verified
+from poppy_operations.gate.callers import verified, without_session
 from poppy_operations.gate.scopes import scope_refusal, user_of_session
 from poppy_operations.responses.bodies import refused
 from poppy_operations.sessions.verification import has_session
@@ -89,16 +88,12 @@ def _refuse_misuse(view: Any) -> None:
 
 def _checked(request: HttpRequest, scope: str | None) -> HttpResponse | None:
     """Say whose request it is, or why it is refused. Reads the Session and the account's user."""
-    refusal = _in_session(request) if has_session(request) else _without_session(request)
+    refusal = _in_session(request) if has_session(request) else without_session(request)
     if refusal is None and scope is not None:
         refusal = scope_refusal(request, request.user, scope)
         if refusal is None and not (has_session(request) or request.user.is_authenticated):
             refusal = challenge(request)
     return None if refusal is None else refused(refusal)
-
-
-def _without_session(request: HttpRequest) -> Refused | None:
-    return INVALID_SESSION if get_company().is_agent(request) else None
 
 
 def _in_session(request: HttpRequest) -> Refused | None:

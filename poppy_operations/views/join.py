@@ -32,7 +32,6 @@ from poppy_operations.gate.answers import INVALID_REQUEST
 from poppy_operations.gate.callers import refusal_of
 from poppy_operations.models import Join
 from poppy_operations.models.lengths import NAME_LENGTH, RETURN_TO_LENGTH
-from poppy_operations.protocol.ids import is_id
 from poppy_operations.responses.bodies import refused
 from poppy_operations.sessions.refusals import InsufficientScope, InvalidSession, SessionRefused
 from poppy_operations.sessions.session import Session
@@ -170,31 +169,37 @@ def ticket(request: HttpRequest, ticket: str) -> HttpResponse:
     be the User's agent. Used, expired and unknown tickets look the same.
     """
     now = timezone.now()
-    found = None
-    if _is_own_navigation(request) and is_id(ticket):
-        found = joins.redeemable_join(ticket, request, now)
+    foreign = _foreign_navigation(request)
+    if foreign:
+        joins.log_refused_ticket(foreign)
+        return _invalid(request)
+    found = joins.redeemable_join(ticket, request, now)
     if found is None:
         return _invalid(request)
     user = None
     if found.account is not None:
         user = _user_for(found.account)
         if user is None:
+            joins.log_refused_ticket("Its account cannot be signed in to by a join.")
             return _invalid(request)
     if request.method == "GET" and _has_own_login(request, found):
         return _ask(request, found, user)
     return _redeem(request, found, user, now)
 
 
-def _is_own_navigation(request: HttpRequest) -> bool:
-    """Whether the User's or the agent's own hand opened the address, and not another site."""
+def _foreign_navigation(request: HttpRequest) -> str:
+    """Why it was not the User's or the agent's own hand that opened the address, if it was not."""
     if "prefetch" in request.headers.get("Sec-Purpose", request.headers.get("Purpose", "")):
-        return False
+        return "The browser only fetched its address in advance."
     site = request.headers.get("Sec-Fetch-Site")
     if site is None:
-        return conf.join_without_fetch_metadata
+        allowed = conf.join_without_fetch_metadata
+        return "" if allowed else "The request has no Sec-Fetch-Site header."
     if request.headers.get("Sec-Fetch-Dest", "document") != "document":
-        return False  # An image or a frame in a page: nobody has opened anything.
-    return site == "same-origin" or (site == "none" and request.method == "GET")
+        return "It is opened inside a page: Sec-Fetch-Dest is not `document`."
+    if site == "same-origin" or (site == "none" and request.method == "GET"):
+        return ""
+    return "Another site sent the browser here: Sec-Fetch-Site is neither `none` nor `same-origin`."
 
 
 def _has_own_login(request: HttpRequest, join: Join) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -275,3 +276,22 @@ def test_a_session_is_verified_once_for_the_guard_and_the_gate(
         verified.clear()
         assert operation_in(writer.send(path=path))
         assert len(verified) == 1
+
+
+@pytest.mark.parametrize("path", [*SCOPED, "/api/members/"])
+@pytest.mark.parametrize("has_session", [True, False])
+def test_the_log_says_why_a_request_is_refused_and_no_secret(
+    has_session: bool, path: str, writer: ApiClient, client: Client, caplog: Any
+) -> None:
+    token = f"Bearer {writer.session.access_token}"
+    headers = {"Authorization": token}
+    if has_session:
+        headers["Poppy-Session"] = "s3cret.jwt"
+    with caplog.at_level(logging.INFO, "poppy_operations"):
+        answer = client.get(path, headers=headers)
+
+    assert (answer.status_code, answer.json()) == INVALID_SESSION
+    reason = "The Session JWT or" if has_session else "The access token of an agent came without"
+    [message] = [text for text in caplog.messages if text.startswith("Refused with ")]
+    assert message.startswith(f"Refused with invalid_session. {reason}")
+    assert not [value for value in (token, "s3cret") if value in caplog.text]

@@ -339,3 +339,72 @@ def test_too_many_open_operations_are_answered_with_429(
     assert agents_api.approve(first).status_code == 201
     assert agents_api.ask(body={**ORDER, "quantity": 3})
     assert len(effects()) == 1
+
+
+# What the log says
+
+
+@pytest.mark.parametrize(
+    ("headers", "code", "reason"),
+    [
+        ({"Poppy-Session": "s3cret.jwt"}, "invalid_session", "The Session JWT or its delegation"),
+        ({"Authorization": "Bearer s3cret"}, "invalid_session", "made for another access token"),
+        ({"Poppy-Version": "2.s3cret"}, "invalid_request", "Poppy-Version is not 1.x."),
+        ({"Authorization": f"Basic {b64encode(b'bob:bob').decode()}"}, "invalid_session", "token"),
+    ],
+)
+@pytest.mark.parametrize("path", ["/api/class/", "/api/plain/"])
+def test_the_log_says_why_a_session_is_refused_and_no_secret(
+    path: str,
+    headers: dict[str, str],
+    code: str,
+    reason: str,
+    agents_api: ApiClient,
+    caplog: Any,
+) -> None:
+    with caplog.at_level(logging.INFO, "poppy_operations"):
+        answer = agents_api.send(path=path, headers=headers)
+
+    assert answer.json() == {"error": code}
+    [record] = [record for record in caplog.records if hasattr(record, "error")]
+    assert record.levelno == logging.INFO
+    assert record.getMessage().startswith(f"Refused with {code}. ")
+    assert reason in record.getMessage()
+    assert "s3cret" not in caplog.text
+    sent = agents_api.session.headers()
+    assert not [value for value in (*sent.values(), *headers.values()) if value in caplog.text]
+
+
+@pytest.mark.parametrize(
+    ("kept", "reason"),
+    [
+        ("Authorization", "The access token of an agent came without a Session."),
+        ("Poppy-Approval", "Poppy-Approval came without a Session."),
+    ],
+)
+def test_the_log_says_what_came_without_a_session(
+    kept: str, reason: str, agents_api: ApiClient, client: Client, caplog: Any
+) -> None:
+    sent = agents_api.session.headers(approval_of(agents_api.ask(path="/api/plain/")))
+    with caplog.at_level(logging.INFO, "poppy_operations"):
+        answer = client.post(
+            "/api/plain/",
+            json.dumps(ORDER),
+            content_type="application/json",
+            headers={kept: sent[kept]},
+        )
+
+    assert (answer.status_code, answer.json()) == INVALID_SESSION
+    assert f"Refused with invalid_session. {reason}" in caplog.messages
+    assert sent[kept] not in caplog.text
+
+
+def test_the_log_says_that_somebody_else_asked(
+    agents_api: ApiClient, bob: Any, caplog: Any
+) -> None:
+    agents_api.session.client.force_login(bob)
+    with caplog.at_level(logging.INFO, "poppy_operations"):
+        agents_api.send(path="/api/bare/")
+
+    reason = "The site takes the request for another account than the Session's."
+    assert f"Refused with invalid_session. {reason}" in caplog.messages
