@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Model, Q, QuerySet
+from django.db.models import F, Model, Q, QuerySet
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
@@ -169,7 +169,9 @@ def _decline(row: Decline, _before: Decline | None) -> Iterator[Event]:
     yield Event(row.declined_at, what, row, facts, stated, tone="bad")
 
 
-def _repeats_get(row: Performance) -> str | Promise:
+def _repeats_get(row: Performance) -> str | Promise | None:
+    if getattr(row, "interface", None) == Operation.Interface.WEBSITE:
+        return None  # There the same request is a new action.
     # The answer itself may hold secrets; whether there is one is asked of the database.
     is_kept = getattr(row, "has_body", False)
     return _("this answer again") if is_kept else _("what can be said without its body")
@@ -226,7 +228,7 @@ KINDS = (
         _("performances"),
         Performance.objects.select_related("revision")
         .defer("body", "headers")
-        .annotate(has_body=Q(body__isnull=False))
+        .annotate(has_body=Q(body__isnull=False), interface=F("operation__interface"))
         .order_by("-pk"),
         _performance,
     ),
