@@ -35,6 +35,7 @@ from poppy_operations.models import (
 )
 from poppy_operations.testing.agents import PersonalAgent
 from tests.agents import SessionOf
+from tests.api.agents import ApiClient
 from tests.operators import (
     MODELS,
     NOW,
@@ -48,6 +49,7 @@ from tests.operators import (
     text,
     url,
 )
+from tests.shop.models import Item
 
 pytestmark = pytest.mark.django_db
 
@@ -613,6 +615,43 @@ def test_what_is_under_way_stands_in_the_history(operator: Client, listed: Agent
     page = text(operator.get(url(Operation, of=mine)))
     assert "Nobody knows whether it took effect" in page
     assert "no reconcile hook" in page
+
+
+@pytest.mark.parametrize("unknown_since", [None, NOW + timedelta(minutes=2)])
+def test_a_settled_attempt_keeps_its_place_in_the_history(
+    operator: Client, told: Told, unknown_since: Any
+) -> None:
+    started_at = NOW + timedelta(minutes=1)
+    Settlement.objects.update(started_at=started_at, unknown_since=unknown_since)
+    page = text(operator.get(url(Operation, of=told.operation)))
+
+    assert "Begun to perform" in page
+    assert ("Nobody knows whether it took effect" in page) is (unknown_since is not None)
+
+
+def test_what_happens_within_a_second_stands_in_its_order(
+    signed_in: SessionOf, operator: Client, jacket: Item
+) -> None:
+    api = ApiClient(signed_in)
+    with time_machine.travel(NOW.replace(microsecond=100_000), tick=False) as clock:
+        first = api.ask()
+        clock.shift(timedelta(milliseconds=100))
+        Item.objects.update(price="75.00")
+        assert api.approve(first).status_code == 403
+    row = Operation.objects.get()
+    Decline.objects.create(
+        operation=row,
+        revision=row.revisions.get(number=1),
+        approver="user",
+        declined_at=NOW.replace(microsecond=150_000),
+    )
+    page = text(operator.get(url(Operation, of=row)))
+
+    assert re.findall(r'<h3><a href="[^"]+">(.+?)</a>', page) == [
+        "Asked: terms 1",
+        "Approval of terms 1 declined by the Company",
+        "Asked again: terms 2",
+    ]
 
 
 def test_an_action_with_a_hook_is_known_to_have_one(operator: Client, listed: Agent) -> None:

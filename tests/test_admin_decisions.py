@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
@@ -83,6 +84,8 @@ def test_what_is_settled_as_performed_is_answered_as_it_was_settled(
     page = text(client.get(url(Operation, of=row)))
     assert "outcome unknown" in page
     assert "Settle …" in page
+    incident = ["Begun to perform", "Nobody knows whether it took effect"]
+    assert [words for words in incident if words in page] == incident
     answer = json.dumps({"transfer_id": "tr_7"})
     done = settle(client, row, attempt=row.attempt, **PERFORMED, answer=answer)
 
@@ -95,8 +98,11 @@ def test_what_is_settled_as_performed_is_answered_as_it_was_settled(
     assert settlement.because == "The gateway says so."
     assert LogEntry.objects.get().get_change_message() == "Settled as performed."
     history = text(client.get(url(Operation, of=row)))
-    assert "Outcome settled" in history
+    whats = re.findall(r'<h3><a href="[^"]+">(.+?)</a>', history)
+    assert whats[2:] == [*incident, "Performed", "Outcome settled"]
     assert settlement.settled_by in history
+    assert "poppy-loud" not in history
+    assert "It was performed, once." in history
 
 
 def test_what_is_settled_without_an_answer_is_stated_plainly(

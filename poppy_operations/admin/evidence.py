@@ -237,6 +237,7 @@ class SettlementAdmin(ReadOnlyAdmin):
     unlisted = ("because", THEIR_OPERATION)
     fieldsets: ClassVar = [
         (None, {"fields": ["operation", "outcome", "settled_by", "because", "settled_at"]}),
+        (_("Time"), {"fields": ["started_at", "unknown_since"]}),
     ]
 
 

@@ -190,6 +190,8 @@ def _performance(row: Performance, _before: Performance | None) -> Iterator[Even
 
 
 def _settlement(row: Settlement, _before: Settlement | None) -> Iterator[Event]:
+    # What was loud while nobody knew is answered by now.
+    yield from _begun(row, row.started_at, row.unknown_since, tone="bad")
     facts = (
         (_("outcome"), row.get_outcome_display()),
         (_("by"), row.settled_by),
@@ -200,12 +202,24 @@ def _settlement(row: Settlement, _before: Settlement | None) -> Iterator[Event]:
 
 def _attempt(operation: Operation) -> Iterator[Event]:
     """What is known of the attempt that is under way."""
-    if operation.state == Operation.State.PERFORMING and operation.started_at is not None:
+    if operation.state == Operation.State.PERFORMING:
         facts = ((_("lease until"), operation.lease_until),)
-        yield Event(operation.started_at, _("Begun to perform"), operation, facts)
-        if operation.outcome_unknown_since is not None:
-            what = _("Nobody knows whether it took effect")
-            yield Event(operation.outcome_unknown_since, what, operation, tone="loud")
+        unknown_since = operation.outcome_unknown_since
+        yield from _begun(operation, operation.started_at, unknown_since, facts, tone="loud")
+
+
+def _begun(
+    row: Model,
+    started_at: datetime | None,
+    unknown_since: datetime | None,
+    facts: Facts = (),
+    *,
+    tone: str,
+) -> Iterator[Event]:
+    if started_at is not None:
+        yield Event(started_at, _("Begun to perform"), row, facts)
+    if unknown_since is not None:
+        yield Event(unknown_since, _("Nobody knows whether it took effect"), row, tone=tone)
 
 
 KINDS = (

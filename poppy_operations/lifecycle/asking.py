@@ -46,7 +46,6 @@ class Asked:
 
 def return_operation(asked: Asked, now: datetime) -> Revision | None:
     """Store a new operation with its first revision; ``None`` where its slot is taken."""
-    seconds = now.replace(microsecond=0)
 
     def write() -> Revision:
         operation = Operation.objects.using(using()).create(
@@ -61,16 +60,15 @@ def return_operation(asked: Asked, now: datetime) -> Revision | None:
             slot=asked.slot,
             attempt=new_attempt(),
             revision_count=1,
-            created_at=seconds,
+            created_at=now,
         )
-        return _store_revision(asked, operation, number=1, now=seconds)
+        return _store_revision(asked, operation, number=1, now=now)
 
     return _returned(write)
 
 
 def return_revision(asked: Asked, operation: Operation, now: datetime) -> Revision | None:
     """Store a further revision of an operation; ``None`` where another came first."""
-    seconds = now.replace(microsecond=0)
     number = operation.revision_count + 1
 
     def write() -> Revision | None:
@@ -80,7 +78,7 @@ def return_revision(asked: Asked, operation: Operation, now: datetime) -> Revisi
             .exclude(state=Operation.State.PERFORMED)
             .update(revision_count=number)
         )
-        return _store_revision(asked, operation, number, seconds) if counted else None
+        return _store_revision(asked, operation, number, now) if counted else None
 
     return _returned(write)
 

@@ -77,6 +77,8 @@ def settle(
         settled_by=by,
         because=because,
         settled_at=now,
+        started_at=operation.started_at,
+        unknown_since=operation.outcome_unknown_since,
     )
 
     def write() -> bool:

@@ -287,6 +287,9 @@ class Settlement(models.Model):
     settled_by = models.CharField(_("settled by"), max_length=ID_LENGTH)
     because = models.TextField(_("because"), blank=True)
     settled_at = models.DateTimeField(_("settled at"))
+    # Copies of what the operation said of the attempt, which its end wipes out there.
+    started_at = models.DateTimeField(_("started at"), null=True, blank=True)
+    unknown_since = models.DateTimeField(_("outcome unknown since"), null=True, blank=True)
 
     class Meta:
         verbose_name = _("settlement")

@@ -42,7 +42,7 @@ def test_return_operation_stores_what_was_asked() -> None:
     assert operation.owner == OWNER
     assert operation.owner_digest == OWNER.digest
     assert (operation.state, operation.revision_count, operation.conversation) == ("open", 1, "")
-    assert operation.created_at == NOW.replace(microsecond=0)
+    assert operation.created_at == NOW
     assert re.fullmatch(r"[0-9a-f]{32}", operation.attempt)
     assert (operation.action, operation.interface) == (ASKED.action, ASKED.interface)
     assert operation.slot == ASKED.slot
@@ -55,7 +55,7 @@ def test_return_operation_stores_what_was_asked() -> None:
     assert stored.content_fields == '{"sku": "0123"}'
     digests = ("terms_digest", "target_digest", "raw_digest", "content_digest")
     assert [getattr(stored, name) for name in digests] == [getattr(ASKED, name) for name in digests]
-    assert stored.returned_at == NOW.replace(microsecond=0)
+    assert stored.returned_at == NOW
     assert stored.retired_at is None
 
 
@@ -95,7 +95,7 @@ def test_the_kinds_of_no_account_are_told_apart(owner: Owner) -> None:
 def test_only_the_website_gives_references_and_looks_up_later() -> None:
     api, website = returned(), returned(interface="website", slot=digest("another"))
     assert (api.ref, api.watch) == (None, None)
-    assert api.looked_up_at == NOW.replace(microsecond=0)
+    assert api.looked_up_at == api.returned_at == NOW
     assert website.ref
     assert website.watch
     assert website.ref != website.watch
@@ -145,7 +145,7 @@ def test_return_revision_counts_on_and_keeps_the_earlier_one() -> None:
     assert second.revision != first.revision
     assert second.operation_id == first.operation_id
     assert (second.number, second.terms) == (2, '{"amount":"75.00"}')
-    assert second.returned_at == later.replace(microsecond=0)
+    assert second.returned_at == later
     assert second.expires_at == later.replace(microsecond=0) + timedelta(minutes=15)
     assert read(first).retired_at is None
     assert facts(first.operation) == {**before, "revision_count": 2}

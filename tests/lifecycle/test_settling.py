@@ -56,6 +56,8 @@ def test_settle_ends_what_ended_as_unknown_or_whose_lease_is_over(
     with told_by(operation_settled, and_fails=True) as told:
         assert settle(operation, ANSWER if outcome == "performed" else None, now)
     row = Settlement.objects.get()
+    unknown_since = NOW if because_of == "unknown" else None
+    assert (row.started_at, row.unknown_since) == (NOW, unknown_since)
     assert (row.outcome, row.attempt, row.settled_by, row.because) == (
         outcome,
         MINE,
