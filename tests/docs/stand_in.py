@@ -38,6 +38,10 @@ class Closed(Exception):
     """The gateway is closed."""
 
 
+class KeyBarred(Exception):
+    """The gateway was told to do nothing by this key."""
+
+
 class SoldOut(Exception):
     """There is none left."""
 
@@ -55,6 +59,7 @@ class Shop:
     sold_out: bool = False
     lost: bool = False
     receipts: dict[str, str] = field(default_factory=dict)
+    barred: set[str] = field(default_factory=set)
     strangers: frozenset[str] = frozenset()
     blocked: frozenset[str] = frozenset()
     facts: dict[str, Any] | None = None
@@ -107,21 +112,31 @@ class Shop:
             "make_invoice": lambda terms: self.note("invoice", terms),
             "move_archive": lambda terms: self.note("move", terms),
             "note": lambda *noted: self.happened.append(("noted", {"what": noted})),
+            "refundable": lambda order_id: Decimal("60.00"),
             "price_difference": lambda order_id, item_id, sku: self.prices.get(sku, Decimal(0)),
             "reserve": reserve,
         }
 
     def _gateway(self) -> dict[str, Any]:
-        def refund(amount: Any, key: str) -> None:
-            self.note("refund", amount)
-            self.receipts[key] = "r1"
+        def refund(terms: Any, key: str) -> None:
+            if key in self.barred:
+                raise KeyBarred
+            if key not in self.receipts:
+                self.note("refund", terms)
+                self.receipts[key] = "r1"
             if self.lost:
                 raise TimeoutError
+
+        def find_or_bar(key: str) -> str | None:
+            if key not in self.receipts:
+                self.barred.add(key)
+            return self.receipts.get(key)
 
         return {
             "Closed": Closed,
             "Refused": Refused,
-            "find_or_bar": lambda key: self.receipts.get(key),
+            "KeyBarred": KeyBarred,
+            "find_or_bar": find_or_bar,
             "refund": refund,
         }
 
@@ -174,7 +189,9 @@ def made_of(page: Path, shop: Shop) -> Iterator[dict[str, ModuleType]]:
 
 def _execute(block: Block, modules: dict[str, ModuleType]) -> None:
     name = "shop.page" if block.path is None else block.path.removesuffix(".py").replace("/", ".")
-    module = _module(modules, name)
+    module = _module(modules, name.removesuffix(".__init__"))
+    is_package = hasattr(module, "__path__")
+    module.__package__ = module.__name__ if is_package else module.__name__.rpartition(".")[0]
     # Numbered as in the page, so that an error leads there.
     source = "\n" * block.line + block.text
     exec(compile(source, str(block.page), "exec"), vars(module))

@@ -20,7 +20,7 @@ import poppy_operations.tasks  # noqa: F401  registers them
 from poppy_operations import Action, Terms
 from poppy_operations.browser.state import browser_of
 from poppy_operations.declarations import registry
-from poppy_operations.maintenance import reconcile, revoke
+from poppy_operations.maintenance import reconcile, revoke, settle_by_hand
 from poppy_operations.models import Operation
 from poppy_operations.sessions.refusals import InvalidSession, InvalidToken, KeysUnavailable
 from poppy_operations.sessions.verification import SessionVerifier
@@ -245,6 +245,56 @@ def test_what_did_not_happen_can_be_tried_again_with_another_key(
     assert key != Operation.objects.get().operation_id
 
 
+@of("unknown-outcomes")
+def test_a_key_that_is_barred_is_found_out_and_replaced(
+    serve: Any, shop: Shop, signed_in: SessionOf
+) -> None:
+    serve(refund=serve().refund_order)
+    browser = signed_in.browser(Client(raise_request_exception=False, headers={"host": HOST}))
+    ref = asked(browser, "/refund/o1/", {"amount": "20.00"})
+    signed_in.approve(ref)
+    shop.lost = True
+    browser.post("/refund/o1/", {"amount": "20.00"})
+    shop.lost = False
+    shop.receipts.clear()
+    shop.happened.clear()
+    operation = Operation.objects.get()
+    first_key = operation.idempotency_key
+    # The hook barred the key and did not get to say so; a person settled.
+    shop.barred.add(first_key)
+    assert settle_by_hand(operation, None, by="p", because="not in the books")
+    operation.refresh_from_db()
+    assert operation.idempotency_key == first_key
+    assert browser.post("/refund/o1/", {"amount": "20.00"}).status_code == 403
+    assert signed_in.status(ref) == "performing"
+    assert reconcile().not_performed == 1
+    operation.refresh_from_db()
+    assert operation.idempotency_key != first_key
+    assert browser.post("/refund/o1/", {"amount": "20.00"}).status_code == 302
+    assert len(shop.happened) == 1
+
+
+@of("unknown-outcomes")
+def test_a_visitors_refunds_are_checked_and_each_happens(
+    serve: Any, shop: Shop, alice: Any, client: Any, monkeypatch: Any
+) -> None:
+    views = serve()
+    said = lambda request, template, context, status: HttpResponse(status=status)  # noqa: E731  one line
+    monkeypatch.setattr(views, "render", said)
+    serve(refund=views.refund_order)
+    client.force_login(alice)
+    for _ in range(2):
+        assert client.post("/refund/o1/", {"amount": "20"}).status_code == 302
+    refunds = [terms["amount"]["amount"] for _, terms in shop.happened]
+    assert refunds == ["20.00", "20.00"]
+    assert client.get("/refund/o1/").status_code == 405
+    for amount in ("", "0", "-1", "60.01", "NaN"):
+        assert client.post("/refund/o1/", {"amount": amount}).status_code == 422
+    shop.strangers = frozenset({"alice"})
+    assert client.post("/refund/o1/", {"amount": "20"}).status_code == 404
+    assert len(shop.happened) == 2
+
+
 @of("background-work")
 def test_an_action_in_the_background_is_queued_and_then_performed(
     serve: Any, page: dict[str, ModuleType], shop: Shop, signed_in: SessionOf, settings: Any
@@ -264,6 +314,39 @@ def test_an_action_in_the_background_is_queued_and_then_performed(
     assert not perform_attempt(*what["arguments"])
     assert signed_in.status(ref) == "performed"
     assert shop.happened[1:] == [("move", {"archive_id": "a1", "files": 3})]
+
+
+@of("background-work")
+@pytest.mark.parametrize("queue", ["poppy_operations.background.perform_attempt", "later"])
+def test_a_queue_for_tests_performs_and_its_refusals_come_with_the_repeat(
+    serve: Any,
+    page: dict[str, ModuleType],
+    shop: Shop,
+    signed_in: SessionOf,
+    settings: Any,
+    queue: str,
+) -> None:
+    views, queues = serve(), page["shop.tests.queues"]
+    serve(move=lambda request, order_id: views.move_archive(request, archive_id=order_id))
+    if queue == "later":
+        named = {"QUEUE": "shop.tests.queues.later"}
+        settings.POPPY_OPERATIONS = {**settings.POPPY_OPERATIONS, **named}
+    else:
+        inspect.unwrap(page["shop.tests.test_moving"].at_once)(settings)
+    assert settings.POPPY_OPERATIONS["QUEUE"].endswith(queue)
+    browser = signed_in.browser()
+    performing, refused = (403, 403) if queue == "later" else (200, 503)
+    signed_in.approve(asked(browser, "/move/a1/"))
+    assert browser.post("/move/a1/").status_code == performing
+    queues.work()
+    assert [what for what, _ in shop.happened] == ["move"]
+    ref = asked(browser, "/move/gone/")
+    signed_in.approve(ref)
+    assert browser.post("/move/gone/").status_code == refused
+    queues.work()
+    assert signed_in.status(ref) == "approved"
+    assert browser.post("/move/gone/").status_code == 409
+    assert browser.post("/move/gone/").status_code == refused
 
 
 @of("background-work")
