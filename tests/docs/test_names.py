@@ -84,6 +84,18 @@ def test_every_function_for_sites_is_documented(module: str) -> None:
     assert documented == functions
 
 
+@pytest.mark.parametrize("dotted", DOTTED["functions"])
+def test_every_function_is_documented_with_its_signature(dotted: str) -> None:
+    module, _, own = dotted.rpartition(".")
+    signature = inspect.signature(getattr(import_module(module), own))
+    nothing = inspect.Parameter.empty
+    bare = [one.replace(annotation=nothing) for one in signature.parameters.values()]
+    declared = signature.replace(parameters=bare, return_annotation=nothing)
+    documented = re.match(r"\s*`(.+?)`", DOTTED["functions"][dotted])
+    assert documented is not None
+    assert documented[1] == f"{own}{declared}".replace("'", '"')
+
+
 def test_every_reason_to_refuse_a_session_is_documented() -> None:
     dotted = "poppy_operations.sessions.refusals."
     documented = {
