@@ -30,6 +30,7 @@ from poppy_operations.lifecycle import performing, purging
 from poppy_operations.lifecycle.durable import Busy, busy_where_in_the_way, durably, using
 from poppy_operations.lifecycle.performing import StoredAnswer
 from poppy_operations.lifecycle.settling import can_settle, ended_or_over, settle
+from poppy_operations.logs import log_of
 from poppy_operations.models import Agent, Operation, Performance
 from poppy_operations.sessions.agents import revoke_agent, revoked_client_ids
 
@@ -93,7 +94,7 @@ class Stuck:
 
 FIND_OUT = "Look for the idempotency key where the action reaches, then settle the operation."
 NEXT_STEPS = {
-    "unknown outcome": f"Run poppy_reconcile. If that finds out nothing: {FIND_OUT}",
+    "unknown outcome": f"Run poppy_reconcile. If this stays, its hook does not know. {FIND_OUT}",
     "no reconcile hook": FIND_OUT,
     "action gone": f"The code declares no such action. {FIND_OUT}",
     "lapsed": "Nothing: the next request frees it, or poppy_reconcile.",
@@ -262,8 +263,8 @@ def _reconciled(operation: Operation, now: datetime) -> str:
 def _log(
     level: int, message: str, operation: Operation, error: BaseException | None = None
 ) -> None:
-    extra = {"operation_id": operation.operation_id, "action": operation.action}
-    logger.log(level, message, exc_info=error, extra=extra)
+    operation_id, action = operation.operation_id, operation.action
+    log_of(level, message, operation_id=operation_id, action=action, error=error)
 
 
 def answer_of(performed: object, operation: Operation) -> StoredAnswer:

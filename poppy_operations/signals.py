@@ -14,9 +14,8 @@ from typing import Any
 from django.db import router
 from django.dispatch import Signal
 
+from poppy_operations.logs import log_of
 from poppy_operations.models import Operation
-
-logger = logging.getLogger("poppy_operations")
 
 operation_returned = Signal()  # revision
 approval_recorded = Signal()  # revision, approval
@@ -30,25 +29,31 @@ def tell(signal: Signal, operation: Operation, **named: Any) -> None:
     """Send a signal for something that is committed. Never raises."""
     if not signal.has_listeners(Operation):
         return
-    extra = {"operation_id": operation.operation_id}
+    about = {"operation_id": operation.operation_id, "action": operation.action}
     try:
         # Copied together, so that what belongs together stays together.
         copies = deepcopy({"operation": operation, **named})
         _read_again(copies["operation"])
         outcomes = signal.send_robust(Operation, **copies)
-    except Exception:
+    except Exception as error:  # noqa: BLE001  what is told is committed
         # Rows that cannot be copied, or a receiver that failed and has no name to log it by.
-        logger.exception("A signal could not be sent.", extra=extra)
+        log_of(logging.ERROR, "A signal could not be sent.", error=error, **about)
         return
     for receiver, outcome in outcomes:
         if isinstance(outcome, Exception):
-            logger.error("A signal receiver failed: %r", receiver, exc_info=outcome, extra=extra)
+            message = "A signal receiver failed: %r"
+            log_of(logging.ERROR, message, receiver, error=outcome, **about)
 
 
 def _read_again(copy: Operation) -> None:
     """Make it what is stored by now: a transition changes columns that nobody has read since."""
     try:
         copy.refresh_from_db(using=router.db_for_write(Operation))
-    except Exception:
-        extra = {"operation_id": copy.operation_id}
-        logger.exception("An operation is told as it was read before its transition.", extra=extra)
+    except Exception as error:  # noqa: BLE001  as above
+        log_of(
+            logging.ERROR,
+            "An operation is told as it was read before its transition.",
+            operation_id=copy.operation_id,
+            action=copy.action,
+            error=error,
+        )

@@ -72,7 +72,7 @@ def failing(*_args: Any) -> None:
 
 
 def test_what_is_settled_as_performed_is_answered_as_it_was_settled(
-    signed_in: SessionOf, jacket: Item, site: Behaviour
+    signed_in: SessionOf, jacket: Item, site: Behaviour, caplog: Any
 ) -> None:
     api = ApiClient(signed_in, "/api/transfer/")
     site.after_effect = failing
@@ -97,6 +97,8 @@ def test_what_is_settled_as_performed_is_answered_as_it_was_settled(
     assert settlement.settled_by.startswith("staff")
     assert settlement.because == "The gateway says so."
     assert LogEntry.objects.get().get_change_message() == "Settled as performed."
+    names = f"(operation_id {row.operation_id}, action {row.action})"
+    assert f"An unknown outcome was settled in the admin. {names}" in caplog.messages
     history = text(client.get(url(Operation, of=row)))
     whats = re.findall(r'<h3><a href="[^"]+">(.+?)</a>', history)
     assert whats[2:] == [*incident, "Performed", "Outcome settled"]

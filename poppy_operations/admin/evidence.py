@@ -21,6 +21,7 @@ from poppy_operations.admin.reading import BUSY, ReadOnlyAdmin, name_of, pretty,
 from poppy_operations.browser.state import browser_of
 from poppy_operations.lifecycle.approving import void
 from poppy_operations.lifecycle.durable import Busy
+from poppy_operations.logs import log_of
 from poppy_operations.models import (
     Agent,
     Approval,
@@ -31,8 +32,6 @@ from poppy_operations.models import (
     Revision,
     Settlement,
 )
-
-logger = logging.getLogger("poppy_operations")
 
 STATED = _("Stated by the Personal Agent")
 USED = _(
@@ -177,9 +176,12 @@ class ApprovalAdmin(ReadOnlyAdmin):
         if not voided:
             return self.decided(request, approval, USED, messages.ERROR)
         self.log_change(request, approval, "Voided.")
-        logger.warning(
+        log_of(
+            logging.WARNING,
             "An approval was voided in the admin.",
-            extra={"operation_id": approval.operation.operation_id, "voided_by": by},
+            operation_id=approval.operation.operation_id,
+            action=approval.operation.action,
+            voided_by=by,
         )
         sees_it = request.user.has_perm("poppy_operations.view_operation")
         page = approval.operation if sees_it else approval

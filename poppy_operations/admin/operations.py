@@ -32,9 +32,8 @@ from poppy_operations.browser.state import browser_of
 from poppy_operations.declarations import registry
 from poppy_operations.lifecycle.durable import Busy
 from poppy_operations.lifecycle.settling import can_settle
+from poppy_operations.logs import log_of
 from poppy_operations.models import Approval, Operation
-
-logger = logging.getLogger("poppy_operations")
 
 TWO_LINES = '{}<div class="poppy-quiet">{}</div>'
 TOO_LATE = _(
@@ -202,9 +201,12 @@ class OperationAdmin(ReadOnlyAdmin):
             return self.decided(request, operation, TOO_LATE, messages.ERROR)
         outcome = _("performed") if performed is not None else _("not performed")
         self.log_change(request, operation, f"Settled as {outcome}.")
-        logger.warning(
+        log_of(
+            logging.WARNING,
             "An unknown outcome was settled in the admin.",
-            extra={"operation_id": operation.operation_id, "settled_by": by},
+            operation_id=operation.operation_id,
+            action=operation.action,
+            settled_by=by,
         )
         message = _("Settled as %(outcome)s.") % {"outcome": outcome}
         return self.decided(request, operation, message, messages.SUCCESS)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from functools import partial, wraps
 from typing import Any, TypeVar
 
-from django.http import HttpRequest, HttpResponseBase
+from django.http import HttpResponseBase
 
 from poppy_operations.browser.atomic import GATE
 from poppy_operations.declarations import DeclaredAction
@@ -17,10 +17,10 @@ from poppy_operations.gate.callers import is_the_websites
 from poppy_operations.gate.calls import Call
 from poppy_operations.gate.passage import passage
 from poppy_operations.gate.steps import Steps, arun, database, run, site
+from poppy_operations.logs import log_of
 from poppy_operations.responses import respond
 from poppy_operations.responses.replays import is_stored
 
-logger = logging.getLogger("poppy_operations")
 F = TypeVar("F", bound=Callable[..., Any])
 
 GATED_METHODS = ("POST", "PUT", "PATCH", "DELETE")
@@ -52,17 +52,23 @@ def in_form(answer: Answer, call: Call) -> Steps[HttpResponseBase]:
     if isinstance(answer, Replay) and call.replay is not None and not is_stored(answer.performance):
         try:
             again: HttpResponseBase = yield from site(partial(call.replay, answer.operation))
-        except Exception:
-            # It was performed; a fault in saying how must not read as a failure (7).
-            logger.exception("A replay failed.", extra={"operation_id": answer.operation_id})
+        except Exception as error:  # noqa: BLE001  it was performed: must not read as a failure (7)
+            log_of(
+                logging.ERROR,
+                "A replay failed.",
+                operation_id=answer.operation_id,
+                action=call.action.name,
+                error=error,
+            )
             answer = PlainlyPerformed(answer.operation_id)
         else:
             return again
-    return (yield from database(partial(_form, answer, call.request)))
+    return (yield from database(partial(_form, answer, call)))
 
 
-def _form(answer: Answer, request: HttpRequest) -> HttpResponseBase:
-    return respond(answer, request, on_website=is_the_websites(request))
+def _form(answer: Answer, call: Call) -> HttpResponseBase:
+    on_website = is_the_websites(call.request)
+    return respond(answer, call.request, on_website=on_website, action=call.action.name)
 
 
 def behind_the_gate(

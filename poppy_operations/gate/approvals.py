@@ -24,6 +24,7 @@ from poppy_operations.gate.calls import Call
 from poppy_operations.gate.reading import is_expired, named_revision, record_of
 from poppy_operations.lifecycle import approving, performing
 from poppy_operations.lifecycle.durable import using
+from poppy_operations.logs import log_of
 from poppy_operations.models import Decline as DeclineRow
 from poppy_operations.models import Operation, Revision
 from poppy_operations.protocol.approval import (
@@ -33,8 +34,6 @@ from poppy_operations.protocol.approval import (
 )
 from poppy_operations.protocol.canonical import freeze
 from poppy_operations.protocol.operation import DeclineStatement
-
-logger = logging.getLogger("poppy_operations")
 
 PERFORMING_RETRY_AFTER_S = 2
 UNKNOWN_RETRY_AFTER_S = 60
@@ -49,10 +48,11 @@ def read_approval(header: str | None) -> ApprovalStatement | Refused | None:
     except MalformedApproval:
         return INVALID_REQUEST
     if statement is not None and statement.dropped:
-        logger.info(
+        log_of(
+            logging.INFO,
             "Ill-typed optional members of an approval were dropped: %s",
             ", ".join(statement.dropped),
-            extra={"operation_id": statement.operation_id},
+            operation_id=statement.operation_id,
         )
     return statement
 
@@ -106,9 +106,12 @@ def _replay(call: Call, found: Revision, statement: ApprovalStatement) -> Answer
         return PlainlyPerformed(found.operation.operation_id)
     differs = statement.revision != performed.revision
     if differs or performed.raw_digest not in call.raw_digests:
-        logger.info(
+        log_of(
+            logging.INFO,
             "An operation's answer was given again to a request that differs from the first one.",
-            extra={"operation_id": found.operation.operation_id, "named": statement.revision},
+            operation_id=found.operation.operation_id,
+            action=found.operation.action,
+            named=statement.revision,
         )
     return Replay(current_operation(performed, None), performance)
 

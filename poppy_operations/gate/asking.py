@@ -25,6 +25,7 @@ from poppy_operations.gate.reading import (
 )
 from poppy_operations.lifecycle import asking, performing
 from poppy_operations.lifecycle.durable import Busy
+from poppy_operations.logs import log_of
 from poppy_operations.models import Operation, Revision
 from poppy_operations.protocol.canonical import digest
 from poppy_operations.protocol.content import canonical_content
@@ -33,7 +34,6 @@ from poppy_operations.protocol.owner import Owner
 from poppy_operations.sessions.clock import epoch
 from poppy_operations.summaries import warn_in_debug
 
-logger = logging.getLogger("poppy_operations")
 TRIES = 4
 
 
@@ -267,14 +267,13 @@ def _differing(asked: Ask, rows: Sequence[Revision]) -> tuple[str, ...]:
             and revision.terms_digest == asked.wanted.terms.digest
         ):
             fields = asked.call.differing_fields(revision.content_fields)
-            logger.info(
+            log_of(
+                logging.INFO,
                 "An approval has the same terms and other content: %s",
                 ", ".join(fields),
-                extra={
-                    "operation_id": revision.operation.operation_id,
-                    "action": asked.call.action.name,
-                    "fields": list(fields),
-                },
+                operation_id=revision.operation.operation_id,
+                action=asked.call.action.name,
+                fields=list(fields),
             )
             return fields
     return ()

@@ -18,11 +18,10 @@ from poppy_operations.gate.stored import stored_answer
 from poppy_operations.lifecycle import performing
 from poppy_operations.lifecycle.durable import Busy, busy_where_in_the_way, using
 from poppy_operations.lifecycle.performing import StoredAnswer
+from poppy_operations.logs import log_of
 from poppy_operations.models import Approval, Operation, Revision
 from poppy_operations.protocol.approval import ApprovalStatement
 from poppy_operations.protocol.ids import new_attempt
-
-logger = logging.getLogger("poppy_operations")
 
 
 @dataclass(frozen=True)
@@ -121,15 +120,13 @@ class Run:
 
     def log(self, level: int, message: str, error: BaseException | None = None) -> None:
         """Log what became of the attempt, without terms."""
-        logger.log(
+        log_of(
             level,
             message,
-            exc_info=error,
-            extra={
-                "operation_id": self.operation.operation_id,
-                "action": self.call.action.name,
-                "attempt": self.attempt,
-            },
+            operation_id=self.operation.operation_id,
+            action=self.call.action.name,
+            error=error,
+            attempt=self.attempt,
         )
 
 

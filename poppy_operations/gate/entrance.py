@@ -22,9 +22,8 @@ from poppy_operations.gate.rounds import (
 )
 from poppy_operations.gate.steps import Steps, deciding, site
 from poppy_operations.lifecycle.durable import Busy
+from poppy_operations.logs import log_of
 from poppy_operations.models import Revision
-
-logger = logging.getLogger("poppy_operations")
 
 
 @dataclass(frozen=True)
@@ -43,8 +42,8 @@ class Entered:
         visit = Visit(call, self.caller, rows=self.rows, looked=True)
         try:
             return (yield from rounds(visit))
-        except Busy:
-            return busy(call)
+        except Busy as error:
+            return busy(call, error)
 
 
 def entrance(call: Call, remember: Callable[[Entered], None]) -> Steps[Answer]:
@@ -61,9 +60,10 @@ def entrance(call: Call, remember: Callable[[Entered], None]) -> Steps[Answer]:
             remember(Entered(call.action, caller, call.now))
             return (yield from transacted(call, _handled(call)))
         if not caller.on_website:
-            logger.error(
+            log_of(
+                logging.ERROR,
                 "action.run() serves browsers; a Session's requests take @action.api.",
-                extra={"action": call.action.name},
+                action=call.action.name,
             )
             return INVALID_REQUEST
         denied = yield from transacted(call, site(call.allowed))
@@ -76,8 +76,8 @@ def entrance(call: Call, remember: Callable[[Entered], None]) -> Steps[Answer]:
         remember(Entered(call.action, caller, call.now, visit.rows))
         response = yield from site(partial(call.body, _nothing_yet(call)))
         return SiteAnswer(response)
-    except Busy:
-        return busy(call)
+    except Busy as error:
+        return busy(call, error)
 
 
 def _handled(call: Call) -> Steps[Answer]:

@@ -22,8 +22,8 @@ def passage(call: Call) -> Steps[Answer]:
         if isinstance(caller, Visitor):
             return (yield from transacted(call, ungated(call)))
         return (yield from _agent(call, caller))
-    except Busy:
-        return busy(call)
+    except Busy as error:
+        return busy(call, error)
 
 
 def _agent(call: Call, caller: Caller) -> Steps[Answer]:

@@ -29,15 +29,14 @@ from poppy_operations.gate.outside import perform_outside
 from poppy_operations.gate.reading import has_record, is_expired, is_in_use, live_revisions
 from poppy_operations.gate.steps import Steps, database, deciding, site
 from poppy_operations.gate.transactions import in_transactions, mark_for_rollback
-from poppy_operations.gate.worker import perform_queued
+from poppy_operations.gate.worker import NotQueued, perform_queued
 from poppy_operations.lifecycle import performing
 from poppy_operations.lifecycle.approving import stated
 from poppy_operations.lifecycle.durable import Busy
+from poppy_operations.logs import log_of
 from poppy_operations.models import Operation, Revision
 from poppy_operations.protocol.approval import ApprovalStatement
 from poppy_operations.protocol.owner import Owner
-
-logger = logging.getLogger("poppy_operations")
 
 T = TypeVar("T")
 ROUNDS = 4
@@ -57,13 +56,11 @@ class Visit:
     looked: bool = False
 
 
-def busy(call: Call) -> Refused:
-    """The answer where the database was in the way, and the log of it."""
-    logger.warning(
-        "The database was in the way; nothing was performed.",
-        exc_info=True,
-        extra={"action": call.action.name},
-    )
+def busy(call: Call, error: Busy) -> Refused:
+    """The answer where the database or the queue was in the way, and the log of the database."""
+    if not isinstance(error, NotQueued):
+        message = "The database was in the way; nothing was performed."
+        log_of(logging.WARNING, message, action=call.action.name, error=error)
     return BUSY
 
 

@@ -31,10 +31,9 @@ from poppy_operations.gate.steps import Steps, database, run
 from poppy_operations.gate.stored import as_sent, says_performed, stored_answer
 from poppy_operations.lifecycle import performing
 from poppy_operations.lifecycle.durable import Busy, using
+from poppy_operations.logs import log_of
 from poppy_operations.models import Operation
 from poppy_operations.sessions.agents import revoked_client_ids
-
-logger = logging.getLogger("poppy_operations")
 
 
 def perform_queued(attempt: Run) -> Steps[Outcome]:
@@ -64,6 +63,10 @@ def _refused(attempt: Run) -> SiteAnswer | Lost | None:
     return SiteAnswer(response)
 
 
+class NotQueued(Busy):
+    """The queue did not take an attempt, and nothing was performed. The log says so already."""
+
+
 def enqueue(operation_id: str, attempt: str) -> None:
     """Hand an attempt to the queue. Whatever goes wrong there is raised."""
     put: Callable[[str, str], object] = import_string(conf.queue)
@@ -78,8 +81,7 @@ def _enqueue(attempt: Run) -> None:
         # The message may be on its way all the same: its attempt then finds nothing to start,
         # unless a worker was faster, and whoever asks is told what became of it.
         if performing.release_unstarted(attempt.operation, attempt.attempt):
-            message = "The queue did not take an attempt; nothing was performed."
-            raise Busy(message) from error
+            raise NotQueued from error
 
 
 class _Work:
@@ -132,8 +134,8 @@ class _Work:
             raise NotPerformed(self.refusal)
 
     def log(self, level: int, message: str, error: Exception | None = None) -> None:
-        extra = {"operation_id": self.current.operation_id, "action": self.action.name}
-        logger.log(level, message, exc_info=error, extra=extra)
+        operation_id = self.current.operation_id or ""
+        log_of(level, message, operation_id=operation_id, action=self.action.name, error=error)
 
 
 @dataclass(frozen=True)
@@ -228,8 +230,8 @@ def _action_of(operation: Operation) -> DeclaredAction | None:
 
 
 def _log(operation: Operation, message: str) -> None:
-    extra = {"operation_id": operation.operation_id, "action": operation.action}
-    logger.warning(message, extra=extra)
+    operation_id, action = operation.operation_id, operation.action
+    log_of(logging.WARNING, message, operation_id=operation_id, action=action)
 
 
 def _no_content() -> Any:

@@ -6,35 +6,49 @@ import logging
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 
-from poppy_operations.gate.answers import Answer, SiteAnswer, Undeclared
+from poppy_operations.gate.answers import Answer, ApprovalRequired, Declined, SiteAnswer, Undeclared
+from poppy_operations.logs import log_of
 from poppy_operations.responses.api import api_answer
 from poppy_operations.responses.website import website_answer
 
-logger = logging.getLogger("poppy_operations")
 
-
-def respond(answer: Answer, request: HttpRequest, *, on_website: bool) -> HttpResponseBase:
+def respond(
+    answer: Answer, request: HttpRequest, *, on_website: bool, action: str = ""
+) -> HttpResponseBase:
     """Return the response for an answer of the gate.
 
     ``request`` is Django's own. ``on_website``: a browser asked, and gets pages or, where its
     script wants JSON, objects without the operation; an API gets JSON. Every response but the
-    site's own may be stored by nobody.
+    site's own may be stored by nobody. ``action`` is for the log.
     """
     if isinstance(answer, SiteAnswer):
         return answer.response
     if isinstance(answer, Undeclared) and answer.response is not None:
         return answer.response
     response = website_answer(answer, request) if on_website else api_answer(answer, request)
-    return _expected(response, answer)
+    return _expected(response, answer, action)
 
 
-def _expected(response: HttpResponse, answer: Answer) -> HttpResponse:
+def _expected(response: HttpResponse, answer: Answer, action: str) -> HttpResponse:
     """Keep Django from logging an expected refusal as a warning, or as an error of the server."""
     response._has_been_logged = True  # type: ignore[attr-defined]  # noqa: SLF001  Django's flag
-    logger.info(
+    kind, status = type(answer).__name__, response.status_code
+    log_of(
+        logging.INFO,
         "Answered with %s (%s).",
-        type(answer).__name__,
-        response.status_code,
-        extra={"answer": type(answer).__name__, "status_code": response.status_code},
+        kind,
+        status,
+        operation_id=_operation_of(answer),
+        action=action,
+        answer=kind,
+        status_code=status,
     )
     return response
+
+
+def _operation_of(answer: Answer) -> str:
+    if isinstance(answer, ApprovalRequired):
+        return answer.operation.operation_id
+    if isinstance(answer, Declined):
+        return answer.statement.operation_id
+    return getattr(answer, "operation_id", "")

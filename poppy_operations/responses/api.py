@@ -17,11 +17,10 @@ from poppy_operations.gate.answers import (
     StillPerforming,
     Undeclared,
 )
+from poppy_operations.logs import log_of
 from poppy_operations.protocol import wire
 from poppy_operations.responses.bodies import extra_members, json_answer, not_stored, refused
 from poppy_operations.responses.replays import replayed
-
-logger = logging.getLogger("poppy_operations")
 
 OurAnswer = (
     ApprovalRequired | Declined | StillPerforming | Replay | PlainlyPerformed | Undeclared | Refused
@@ -62,18 +61,18 @@ def _unfinished(answer: StillPerforming, request: HttpRequest) -> HttpResponse:
 
 def _own_unfinished(operation_id: str, request: HttpRequest) -> HttpResponse | None:
     """The site's answer for work that has not finished, unless it reads like a failure."""
-    extra = {"operation_id": operation_id}
     try:
         own = get_company().unfinished(request, operation_id)
-    except Exception:
-        # A fault here is not one of the action, and must not look like one.
-        logger.exception("Company.unfinished failed.", extra=extra)
+    except Exception as error:  # noqa: BLE001  no fault of the action, and must not look like one
+        message = "Company.unfinished failed."
+        log_of(logging.ERROR, message, operation_id=operation_id, error=error)
         return None
     if own is None or own.status_code < 400:
         return own
     if own.status_code == 503 and own.has_header("Retry-After"):
         return own
-    logger.error("Company.unfinished answered %s, a failure.", own.status_code, extra=extra)
+    message = "Company.unfinished answered %s, a failure."
+    log_of(logging.ERROR, message, own.status_code, operation_id=operation_id)
     return None
 
 

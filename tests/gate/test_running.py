@@ -252,8 +252,9 @@ def test_amb_15_outside_another_response_is_unknown_and_answered_as_performing(
     assert outcome == StillPerforming(attempt.operation.operation_id, 60)
     assert (attempt.state, effects_left()) == ("unknown", 1)
     assert [call["attempt"] for call in told.calls] == [attempt.run.attempt]
+    names = f"operation_id {attempt.operation.operation_id}, action {attempt.operation.action}"
     assert [record.message for record in caplog.records] == [
-        "Nobody knows whether an external action took effect."
+        f"Nobody knows whether an external action took effect. ({names})"
     ]
     assert caplog.records[0].operation_id == attempt.operation.operation_id
 
@@ -462,7 +463,7 @@ def test_outside_whatever_fails_after_an_unknown_outcome_is_loud_and_answered_as
     with caplog.at_level(logging.ERROR, LOG):
         outcome = attempt.go()
     assert outcome == StillPerforming(attempt.operation.operation_id, 2)
-    assert [record.message for record in caplog.records] == [
+    assert [record.message.partition(" (")[0] for record in caplog.records] == [
         "Nobody knows whether an external action took effect.",
         "The unknown outcome could not be marked; its lease ends it.",
         "An operation of unknown outcome could not be read again.",

@@ -10,6 +10,7 @@ import pytest
 from django.http import HttpResponse
 
 from poppy_operations import NotPerformed
+from poppy_operations.models import Operation
 from tests.agents import SessionOf
 from tests.shop.models import Item
 from tests.shop.operations import Behaviour
@@ -59,5 +60,6 @@ def test_an_expected_refusal_is_not_logged_as_a_warning(
     with caplog.at_level(logging.INFO):
         assert browser.post("/buy/", ORDER).status_code == 403
     assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
-    assert "Answered with ApprovalRequired (403)." in caplog.messages
+    names = f"operation_id {Operation.objects.get().operation_id}, action shop.buy"
+    assert f"Answered with ApprovalRequired (403). ({names})" in caplog.messages
     assert "jacket" not in caplog.text
