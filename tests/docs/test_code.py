@@ -54,6 +54,9 @@ def managed(page: Path) -> Iterator[list[str]]:
     shown = "".join(block.text for block in blocks(page, "console"))
     for line in re.findall(r"^\$ .*?manage\.py (.+)$", shown, flags=re.M):
         yield shlex.split(line.partition(" #")[0])
+    crontab = "".join(block.text for block in blocks(page, "text"))
+    for line in re.findall(r"manage\.py ([^>|)\n]+)", crontab):
+        yield shlex.split(line)
     for mentioned in re.findall(r"`manage\.py ([^`]+)`", prose(page)):
         yield shlex.split(re.sub(r"[\[\]]", "", mentioned))
 
