@@ -114,11 +114,15 @@ class CurrentOperation:
 def operation_of(request: Any) -> CurrentOperation:
     """The operation of a gated request, typed, for Django and Django REST framework requests.
 
-    Raises ``RuntimeError`` outside a gated view.
+    Raises ``RuntimeError`` outside a gated view, and for a method that its door does not gate.
     """
     operation: CurrentOperation | None = getattr(request, "operation", None)
     if operation is None:
-        message = "operation_of() is called in a view that an action's door decorates."
+        message = (
+            f"This {request.method} request did not come through an action's door. operation_of() "
+            "is called in a view that a door decorates, for a method that the door gates: methods= "
+            "names them, and @require_POST refuses the others."
+        )
         raise RuntimeError(message)
     return operation
 
@@ -243,6 +247,12 @@ class DeclaredAction:
         if not set(self.approvers) <= set(APPROVERS) or not self.approvers:
             message = f'{self.name}: approvers holds "user", "agent" or both.'
             raise ValueError(message)
+        if self.not_performed and self.effects == "database":
+            message = (
+                f"{self.name}: not_performed= is for external effects; whatever an action in the "
+                "database raises undoes it."
+            )
+            raise ValueError(message)
         self._check_perform()
         self._check_durations()
         registry.add(self)
@@ -274,6 +284,9 @@ class DeclaredAction:
             raise ValueError(message)
         if self.perform is not None and self.still is None and self.effects == "database":
             message = f"{self.name}: perform= with effects in the database needs still= as well."
+            raise ValueError(message)
+        if self.still is not None and self.perform is None:
+            message = f"{self.name}: still= is asked before perform=, which is missing."
             raise ValueError(message)
 
     def _refuse_async(self, name: str, hook: object) -> None:

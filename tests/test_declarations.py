@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from poppy_operations import Action, Decline, Terms
-from poppy_operations.declarations import registry
+from poppy_operations.declarations import operation_of, registry
 from poppy_operations.protocol.canonical import UnrepresentableTerms
 
 
@@ -28,6 +28,8 @@ from poppy_operations.protocol.canonical import UnrepresentableTerms
         ({"lease": 60}, "lease is a timedelta"),
         ({"background": True}, "background=True runs perform=, which is missing"),
         ({"perform": print}, "needs still= as well"),
+        ({"still": print}, "still= is asked before perform=, which is missing"),
+        ({"not_performed": (LookupError,)}, "not_performed= is for external effects"),
     ],
 )
 def test_an_action_that_could_never_be_performed_is_refused(
@@ -86,3 +88,11 @@ def test_a_decline_whose_rule_cannot_be_stored_is_refused() -> None:
 def test_a_summary_that_no_database_keeps_is_refused_by_name(summary: str) -> None:
     with pytest.raises(UnrepresentableTerms, match=r"^summary"):
         Terms({"a": 1}, summary=summary).summary_text  # noqa: B018  reading it is the point
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_operation_of_says_what_it_takes(method: str, rf: Any) -> None:
+    with pytest.raises(RuntimeError, match=f"This {method} request did not come through") as raised:
+        operation_of(rf.generic(method, "/"))
+
+    assert "for a method that the door gates" in str(raised.value)

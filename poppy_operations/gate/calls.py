@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from poppy_operations.declarations import CurrentOperation, DeclaredAction, Terms
 from poppy_operations.gate.content import RequestContent, keyed_digests
+from poppy_operations.gate.steps import Steps, site
 from poppy_operations.gate.stored import as_sent
 from poppy_operations.models import Operation
 
@@ -94,3 +95,22 @@ class Wanted:
         """Evaluate the terms and the content of a call, once."""
         text = call.meaning_text(terms)
         return cls(terms, keyed_digests(text), text)
+
+
+def denied(call: Call) -> Steps[HttpResponseBase | None]:
+    """Ask the site's ``allowed``; its response where it refuses the request."""
+    said: object = yield from site(call.allowed)
+    if said is None or isinstance(said, HttpResponseBase):
+        return said
+    message = f"{call.action.name}: allowed returns None or a response, not {said!r}."
+    raise TypeError(message)
+
+
+def asked_terms(call: Call) -> Steps[SiteTerms]:
+    """Ask the site what the request would do; its response where it refuses the request."""
+    said: object = yield from site(call.terms)
+    if isinstance(said, Terms | HttpResponseBase):
+        return said
+    kind = "None" if said is None else f"an object of type {type(said).__name__}"
+    message = f"{call.action.name}: terms returns Terms or a response, not {kind}."
+    raise TypeError(message)

@@ -11,7 +11,7 @@ from functools import partial
 from poppy_operations.declarations import CurrentOperation, DeclaredAction
 from poppy_operations.gate.answers import INVALID_REQUEST, Answer, Refused, SiteAnswer
 from poppy_operations.gate.callers import Caller, Visitor, who_asks
-from poppy_operations.gate.calls import Call
+from poppy_operations.gate.calls import Call, denied
 from poppy_operations.gate.rounds import (
     Visit,
     busy,
@@ -66,9 +66,9 @@ def entrance(call: Call, remember: Callable[[Entered], None]) -> Steps[Answer]:
                 action=call.action.name,
             )
             return INVALID_REQUEST
-        denied = yield from transacted(call, site(call.allowed))
-        if denied is not None:
-            return SiteAnswer(denied)
+        refusal = yield from transacted(call, denied(call))
+        if refusal is not None:
+            return SiteAnswer(refusal)
         visit = Visit(call, caller)
         early = yield from deciding(partial(performed_or_performing, visit))
         if early is not None:
@@ -81,9 +81,9 @@ def entrance(call: Call, remember: Callable[[Entered], None]) -> Steps[Answer]:
 
 
 def _handled(call: Call) -> Steps[Answer]:
-    denied = yield from site(call.allowed)
-    if denied is not None:
-        return SiteAnswer(denied)
+    refusal = yield from denied(call)
+    if refusal is not None:
+        return SiteAnswer(refusal)
     response = yield from site(partial(call.body, _nothing_yet(call)))
     return SiteAnswer(response)
 

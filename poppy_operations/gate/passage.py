@@ -7,9 +7,9 @@ from functools import partial
 from poppy_operations.gate.answers import Answer, Refused, SiteAnswer
 from poppy_operations.gate.approvals import read_approval
 from poppy_operations.gate.callers import Caller, Visitor, who_asks
-from poppy_operations.gate.calls import Call
+from poppy_operations.gate.calls import Call, denied
 from poppy_operations.gate.rounds import Visit, busy, rounds, transacted, ungated
-from poppy_operations.gate.steps import Steps, deciding, site
+from poppy_operations.gate.steps import Steps, deciding
 from poppy_operations.lifecycle.durable import Busy
 
 
@@ -27,9 +27,9 @@ def passage(call: Call) -> Steps[Answer]:
 
 
 def _agent(call: Call, caller: Caller) -> Steps[Answer]:
-    denied = yield from transacted(call, site(call.allowed))
-    if denied is not None:
-        return SiteAnswer(denied)
+    refusal = yield from transacted(call, denied(call))
+    if refusal is not None:
+        return SiteAnswer(refusal)
     header = None if caller.on_website else call.approval_header
     statement = read_approval(header)
     if isinstance(statement, Refused):

@@ -23,7 +23,7 @@ from poppy_operations.gate.approvals import checks_1_and_2, decline, declined_be
 from poppy_operations.gate.asking import Ask, ask, ask_under_way
 from poppy_operations.gate.attempt import Lost, OtherTerms, Outcome, Run, answer_of
 from poppy_operations.gate.callers import Caller
-from poppy_operations.gate.calls import Call, SiteTerms, Wanted
+from poppy_operations.gate.calls import Call, Wanted, asked_terms, denied
 from poppy_operations.gate.in_database import perform_in_database
 from poppy_operations.gate.outside import perform_outside
 from poppy_operations.gate.reading import has_record, is_expired, is_in_use, live_revisions
@@ -71,10 +71,10 @@ def transacted(call: Call, steps: Steps[T]) -> Steps[T]:
 
 def ungated(call: Call) -> Steps[Answer]:
     """The site's view, as if this app were not there, with the terms at hand."""
-    denied = yield from site(call.allowed)
-    if denied is not None:
-        return SiteAnswer(denied)
-    terms: SiteTerms = yield from site(call.terms)
+    refusal = yield from denied(call)
+    if refusal is not None:
+        return SiteAnswer(refusal)
+    terms = yield from asked_terms(call)
     if not isinstance(terms, Terms):
         return SiteAnswer(terms)
     return (yield from run_ungated(call, terms))
@@ -108,7 +108,7 @@ def _round(visit: Visit) -> Steps[Answer | Lost]:
         if early is not None:
             return early
     if visit.terms is None:
-        terms: SiteTerms = yield from transacted(visit.call, site(visit.call.terms))
+        terms = yield from transacted(visit.call, asked_terms(visit.call))
         if not isinstance(terms, Terms):
             return SiteAnswer(terms)
         visit.terms = terms
