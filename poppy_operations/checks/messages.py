@@ -106,11 +106,12 @@ MESSAGES: tuple[CheckMessage, ...] = (
         id="poppy_operations.E015",
     ),
     Error(
-        "The action %(action)s runs in the background, and the queue cannot be used: %(error)s",
+        "The action %(action)s runs in the background, and its queue %(queue)s cannot be used: "
+        "%(error)s",
         hint=(
-            "Install poppy-operations[celery], or set POPPY_OPERATIONS['QUEUE'] to the dotted path "
-            "of a function that takes an operation_id and an attempt: without it every request "
-            "for the action is answered 503."
+            "POPPY_OPERATIONS['QUEUE'] is the dotted path of a function that takes an operation_id "
+            "and an attempt; the one without this setting takes poppy-operations[celery]. As long "
+            "as it cannot be used every request for the action is answered 503."
         ),
         id="poppy_operations.E016",
     ),

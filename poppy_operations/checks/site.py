@@ -149,10 +149,10 @@ def _queue(actions: Sequence[str]) -> Iterator[CheckMessage]:
     try:
         found = import_string(conf.queue)
     except (ImportError, TypeError, AttributeError) as error:
-        yield message("E016", action=actions[0], error=error)
+        yield message("E016", action=actions[0], queue=conf.queue, error=error)
         return
     if not callable(found):
-        yield message("E016", action=actions[0], error=f"{conf.queue} is not callable")
+        yield message("E016", action=actions[0], queue=conf.queue, error="it is not callable")
 
 
 def check_https(**_named: Any) -> list[CheckMessage]:
