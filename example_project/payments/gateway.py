@@ -42,6 +42,10 @@ class PaymentError(Exception):
     """Something went wrong at the gateway; the money may have moved."""
 
 
+class KeyBarred(PaymentError):
+    """The key is barred. No refusal: reconcile hears it as well, and has the next key be new."""
+
+
 @dataclass(frozen=True)
 class Entry:
     """A line in the gateway's books: a refund that happened, or a key that is barred."""
@@ -64,7 +68,8 @@ class Gateway:
         """Move the money back, once for each ``key``; answer ``delay_ms`` after it moved.
 
         Raises:
-            PaymentRefused: the amount or the key is refused; no money moved for this key.
+            PaymentRefused: the amount is refused; no money moved for this key.
+            KeyBarred: the key is refused; no money moved for it, and none ever will.
             PaymentError: unknown to the caller whether the money moved.
 
         """
@@ -73,8 +78,8 @@ class Gateway:
             raise PaymentRefused(message)
         entry = self._moved(key, order_id, amount)
         if entry.kind == "bar":
-            message = "This refund was given up and cannot be made any more."
-            raise PaymentRefused(message)
+            message = "This refund was given up and cannot be made any more under this key."
+            raise KeyBarred(message)
         if (entry.order_id, entry.amount) != (order_id, str(amount)):
             message = "This key belongs to another refund."
             raise PaymentError(message)

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from example_project.payments.gateway import Gateway
 from example_project.tour.server import Server
 from poppy_operations.testing.agents import PersonalAgent
 from tests.example.callers import (
@@ -110,6 +111,19 @@ def test_a_refund_that_is_refused_leaves_the_approval_good(
     assert (refused.status, refused.json()["error"]) == (422, "refund_refused")
     assert told(alice.send(REFUNDS, content, approval)) == told(refused)
     assert books.effects() == before
+
+
+def test_a_key_that_was_given_up_locks_no_refund(
+    books: Books, before: Counter[str], alice: Caller
+) -> None:
+    content = {"amount": "0.77"}
+    approval = alice.asked(REFUNDS, content)
+    Gateway(books.server.folder / "payments.sqlite3").bar(approval["operation_id"])
+    assert alice.send(REFUNDS, content, approval).status == 503
+    ended = json.loads(books.server.command("poppy_reconcile", "--json"))
+    assert (ended["not_performed"], ended["still_unknown"]) == (1, 0)
+    assert alice.send(REFUNDS, content, approval).status == 201
+    assert books.effects() - before == {"refund": 1}
 
 
 def test_a_closure_takes_its_holders_word_and_no_agents(

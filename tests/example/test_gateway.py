@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from example_project.payments.gateway import Gateway, PaymentError, PaymentRefused
+from example_project.payments.gateway import Gateway, KeyBarred, PaymentError, PaymentRefused
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def test_a_late_answer_comes_after_the_money_moved(
 def test_a_barred_key_is_refused_for_ever(gateway: Gateway) -> None:
     assert gateway.bar("op_1").kind == "bar"
     assert gateway.bar("op_1").kind == "bar"
-    with pytest.raises(PaymentRefused):
+    with pytest.raises(KeyBarred):
         gateway.refund(key="op_1", order_id="ord_1", amount=Decimal("20.00"))
     assert kinds(gateway) == ["bar"]
 
