@@ -107,6 +107,24 @@ def test_a_decline_says_which_approval_and_why_and_what_else_and_no_more(
     assert is_nothing_done(effects())
 
 
+def test_a_policy_is_asked_with_the_operation_as_it_would_be_performed(
+    signed_out: SessionOf, jacket: Item, hook: Callable[[Any], None]
+) -> None:
+    asked: list[tuple[CurrentOperation, ApprovalStatement]] = []
+    hook(lambda operation, approval: asked.append((operation, approval)))
+    ref = ask(signed_out.browser(), "/hooked/")
+    returned = signed_out.look_up(ref)
+    assert signed_out.endpoint(ref, approval_of(returned)).status_code == 204
+
+    ((operation, approval),) = asked
+    assert operation.approval == approval
+    assert (operation.operation_id, operation.revision) == (
+        returned["operation_id"],
+        returned["revision"],
+    )
+    assert operation.owner == Operation.objects.get().owner
+
+
 @pytest.mark.requirement("OPS-6-80", "OPS-6-81", "OPS-6-84", "OPS-8.1-05")
 @pytest.mark.parametrize("path", ["/careful/", "/hooked/"])
 def test_a_decline_without_reasons_has_no_such_members(
