@@ -67,8 +67,9 @@ class Interrupted(Busy):
         self.done = done
 
     def __str__(self) -> str:
-        done = ", ".join(f"{name} {number}" for name, number in counts(self.done).items())
-        return f"The database was in the way. Done before, and it stays: {done}. Run it again."
+        numbers = (f"{name.replace('_', ' ')} {n}" for name, n in counts(self.done).items())
+        done = f"Done before, and it stays: {', '.join(numbers)}."
+        return f"The database was in the way: {self.__cause__}. {done}{self.advice}"
 
 
 @dataclass(frozen=True)

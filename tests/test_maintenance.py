@@ -6,6 +6,7 @@ import itertools
 import json
 import logging
 import re
+import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -948,20 +949,21 @@ def test_poppy_reconcile_says_where_to_look_for_what_stays_unknown(
     )
 
 
+IN_THE_WAY = "The database was in the way: database is locked."
+
+
 @pytest.mark.parametrize(
     ("command", "says"),
     [
-        (["poppy_purge"], "The database was in the way. Done before, and it stays: operations 0"),
-        (["poppy_purge", "--dry-run"], "The database was in the way. Done before"),
+        (["poppy_purge"], f"{IN_THE_WAY} Done before, and it stays: operations 0"),
+        (["poppy_purge", "--dry-run"], f"{IN_THE_WAY} Done before"),
         (
             ["poppy_reconcile"],
-            "The database was in the way. Done before, and it stays: performed 0",
+            f"{IN_THE_WAY} Done before, and it stays: performed 0, not performed 0, "
+            "still unknown 0, freed 0, requeued 0. Run it again.",
         ),
-        (["poppy_stuck"], "The database was in the way: database is locked. Run it again."),
-        (
-            ["poppy_agents", "list"],
-            "The database was in the way: database is locked. Run it again,",
-        ),
+        (["poppy_stuck"], f"{IN_THE_WAY} Run it again."),
+        (["poppy_agents", "list"], f"{IN_THE_WAY} It may be half done. Run it again."),
     ],
 )
 def test_a_database_in_the_way_of_a_command_is_said_in_a_sentence(
@@ -970,6 +972,35 @@ def test_a_database_in_the_way_of_a_command_is_said_in_a_sentence(
     # Durable writes are tried twice.
     with beginning_with("SELECT", 1, times=2), pytest.raises(CommandError, match=re.escape(says)):
         call_command(*command)
+
+
+@pytest.mark.parametrize(
+    "command", [["poppy_purge"], ["poppy_reconcile"], ["poppy_stuck"], ["poppy_agents", "list"]]
+)
+@pytest.mark.parametrize("missing", ["a table", "a column"])
+def test_what_does_not_pass_is_not_to_be_run_again(command: list[str], missing: str) -> None:
+    # As SQLite says it of a table, and MariaDB of a column.
+    text = "no such table: poppy"
+    error = OperationalError(text) if missing == "a table" else OperationalError(1054, text)
+    error.__cause__ = sqlite3.OperationalError(text)
+    if missing == "a table":
+        error.__cause__.sqlite_errorname = "SQLITE_ERROR"
+    with (
+        in_the_way("SELECT", 2, error) as hindrance,
+        pytest.raises(CommandError, match="no such table") as raised,
+    ):
+        call_command(*command)
+
+    assert hindrance.times < 2
+    assert "again" not in str(raised.value)
+
+
+def test_who_settles_and_why_is_text(reaching: Reaching, alice: Any) -> None:
+    operation = read(reaching.unknown())
+    for given in ({"by": alice, "because": "asked"}, {"by": "alice", "because": None}):
+        with pytest.raises(TypeError, match=r"(by|because)= is text, such as str\(user\), not an"):
+            maintenance.settle_by_hand(operation, None, **given)
+    assert not Settlement.objects.exists()
 
 
 def test_a_revocation_that_the_database_interrupts_is_busy(session_of: Any) -> None:

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from django.core.exceptions import ImproperlyConfigured
 from django.db import (
+    DatabaseError,
     InterfaceError,
     InternalError,
     OperationalError,
@@ -23,6 +24,16 @@ T = TypeVar("T")
 
 class Busy(Exception):
     """The database could not be reached or did not let us through; nothing was performed."""
+
+    @property
+    def advice(self) -> str:
+        """What to do about it, where that helps: no missing table comes by trying again."""
+        cause = self.__cause__
+        if isinstance(cause, Busy):
+            return cause.advice
+        if not isinstance(cause, DatabaseError | InterfaceError) or _is_of_the_schema(cause):
+            return ""
+        return " Run it again."
 
 
 class OuterTransaction(ImproperlyConfigured):
@@ -92,6 +103,15 @@ def enter_outermost(stack: ExitStack) -> None:
         stack.enter_context(transaction.atomic(using=using(), durable=True))
     except RuntimeError as error:
         raise OuterTransaction from error
+
+
+# MariaDB: no such column. Django calls a missing table an operational error on SQLite alone.
+_UNKNOWN_COLUMN = 1054
+
+
+def _is_of_the_schema(error: BaseException) -> bool:
+    of_sqlite = getattr(error.__cause__, "sqlite_errorname", None)
+    return of_sqlite == "SQLITE_ERROR" or error.args[:1] == (_UNKNOWN_COLUMN,)
 
 
 # PostgreSQL: the server takes no writes, such as one that is a replica by now; a transaction was

@@ -62,8 +62,10 @@ def settle(
     was not performed: they are voided in the same commit, before anybody can use them.
 
     False where it no longer is that attempt's to judge. Raises ``ValueError`` for an operation
-    that no attempt was ever begun of, and ``Busy``.
+    that no attempt was ever begun of, ``TypeError`` where ``by`` or ``because`` is no text, and
+    ``Busy``.
     """
+    _ensure_text(by=by, because=because)
     approval_id = operation.approval_id
     if approval_id is None:
         message = f"{operation.operation_id} has no attempt to settle."
@@ -105,6 +107,14 @@ def settle(
             performance=performance,
         )
     return settled
+
+
+def _ensure_text(**named: object) -> None:
+    for name, text in named.items():
+        if not isinstance(text, str):
+            kind = type(text).__name__
+            message = f"{name}= is text, such as str(user), not an object of type {kind}."
+            raise TypeError(message)
 
 
 def _settled_before(settlement: Settlement) -> int | None:

@@ -51,7 +51,7 @@ class Command(BaseCommand):
             with busy_where_in_the_way():
                 verbs[verb](options)
         except Busy as error:
-            message = f"The database was in the way: {error}. Run it again, as it may be half done."
+            message = f"The database was in the way: {error}. It may be half done.{error.advice}"
             raise CommandError(message) from error
         except (OSError, ValueError, UnknownAgent, KeysUnavailable) as error:
             raise CommandError(str(error)) from error
