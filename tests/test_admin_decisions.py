@@ -15,8 +15,11 @@ from django.contrib.auth import get_user_model
 from django.db import connection, connections
 from django.test import Client
 
+from poppy_operations import maintenance
 from poppy_operations.lifecycle import performing
+from poppy_operations.lifecycle.durable import Busy
 from poppy_operations.models import Agent, Approval, Join, Operation, Performance, Settlement
+from poppy_operations.sessions.agents import revoke_agent
 from tests.agents import SessionOf, reference
 from tests.api.agents import ApiClient
 from tests.lifecycle.rows import MINE, NOW, OTHER, begun, in_the_way, read, returned
@@ -412,6 +415,30 @@ def test_an_agent_is_revoked_on_its_page_and_its_browsers_are_out(
     assert "Revoke …" not in text(guard.get(url(Agent, of=agent)))
     assert "It was revoked before." in text(guard.post(revoke, follow=True))
     assert LogEntry.objects.get().get_change_message() == "Revoked."
+
+
+def test_a_database_in_the_way_of_revoking_is_said(
+    signed_in: SessionOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Agent.objects.create(client_id="https://another.example/client", name="Another")
+    agents = list(Agent.objects.order_by("pk"))
+    guard, tried = staff("view_agent", "change_agent"), []
+
+    def every_second_time(client_id: str) -> None:
+        tried.append(client_id)
+        if len(tried) % 2:
+            raise Busy
+        revoke_agent(client_id)
+
+    monkeypatch.setattr(maintenance, "revoke", every_second_time)
+    page = text(guard.post(url(Agent, of=agents[0]).replace("change", "revoke"), follow=True))
+    assert "The database was in the way" in page
+    assert not Agent.objects.filter(status="revoked").exists()
+    chosen = {"action": "revoke", "_selected_action": [one.pk for one in agents]}
+    page = text(guard.post(url(Agent), {**chosen, "confirmed": "yes"}, follow=True))
+    assert "1 Personal Agent was revoked." in page
+    assert "The database was in the way" in page
+    assert Agent.objects.filter(status="revoked").count() == 1
 
 
 # Who may

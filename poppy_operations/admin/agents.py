@@ -19,9 +19,12 @@ from django.utils.translation import ngettext
 from poppy_operations import maintenance
 from poppy_operations.admin.reading import ReadOnlyAdmin, name_of, refuse_agents_browser
 from poppy_operations.browser.state import browser_of
+from poppy_operations.lifecycle.durable import Busy
 from poppy_operations.models import Agent
 
 logger = logging.getLogger("poppy_operations")
+
+BUSY = _("The database was in the way, and it may be half done. Look, and try again.")
 
 
 @admin.register(Agent)
@@ -74,14 +77,19 @@ class AgentAdmin(ReadOnlyAdmin):
         agents = list(queryset.filter(status=Agent.Status.ALLOWED))
         if agents and request.POST.get("confirmed") != "yes":
             return self._confirmation(request, agents)
-        for agent in agents:
-            self._revoke(request, agent)
+        number = 0
+        try:
+            for agent in agents:
+                self._revoke(request, agent)
+                number += 1
+        except Busy:
+            self.message_user(request, BUSY, messages.ERROR)
         message = ngettext(
             "%(count)d Personal Agent was revoked.",
             "%(count)d Personal Agents were revoked.",
-            len(agents),
-        ) % {"count": len(agents)}
-        self.message_user(request, message, messages.SUCCESS if agents else messages.WARNING)
+            number,
+        ) % {"count": number}
+        self.message_user(request, message, messages.SUCCESS if number else messages.WARNING)
         return None
 
     def _revoke(self, request: HttpRequest, agent: Agent) -> None:
@@ -115,7 +123,10 @@ class AgentAdmin(ReadOnlyAdmin):
             return self.decided(request, agent, _("It was revoked before."), messages.WARNING)
         if request.method != "POST":
             return self._confirmation(request, [agent])
-        self._revoke(request, agent)
+        try:
+            self._revoke(request, agent)
+        except Busy:
+            return self.decided(request, agent, BUSY, messages.ERROR)
         return self.decided(request, agent, _("The agent is revoked."), messages.SUCCESS)
 
     def _confirmation(self, request: HttpRequest, agents: list[Agent]) -> HttpResponse:
