@@ -164,6 +164,6 @@ def test_methods_that_are_not_named_are_not_behind_the_gate(
     request = {"method": "PUT", "path": "/api/all-async/"}
     if transactions:
         pytest.skip("Django itself refuses async views under ATOMIC_REQUESTS")
-    with pytest.raises(RuntimeError, match="This PUT request did not come through an action's door"):
+    with pytest.raises(RuntimeError, match="This PUT request did not come through"):
         agents_api.send(**request)
     assert effects() == []
