@@ -197,8 +197,8 @@ class Wish:
         caller = Caller("website", self.owner, self.session.sid)
         try:
             return run(rounds(Visit(call, caller)))
-        except Busy:
-            return busy(call)
+        except Busy as error:
+            return busy(call, error)
 
 
 def _approval(asked: Asked, reference: str) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import time_machine
 from django.conf import settings
 from django.core.management import call_command
 from django.test import override_settings
@@ -14,6 +15,7 @@ from poppy_operations.sessions.agents import add_agent
 from tests.crash.cells import AGENT
 from tests.crash.site import stores
 from tests.databases import has_connections_of_its_own
+from tests.races.asking import NOW
 
 
 @pytest.fixture(scope="module")
@@ -39,3 +41,10 @@ def db(
                 yield
             finally:
                 call_command("flush", interactive=False, verbosity=0)
+
+
+@pytest.fixture(autouse=True)
+def clock() -> Iterator[None]:
+    """The moment at which everybody asks; only what a test says is later is later."""
+    with time_machine.travel(NOW, tick=False):
+        yield
