@@ -33,11 +33,11 @@ for number, amount in ((1, "20.00"), (2, "25.00")):
         operation=operation, revision=f"shown-{number}", number=number,
         terms=dumps({"order_id": "ord_7Hk2", "amount": {"amount": amount, "currency": "USD"}}),
         content_fields=dumps({"amount": amount}), summary=f"Refund ${amount} to the card.",
-        returned_at=ago(30 - 12 * number), expires_at=now + timedelta(hours=1), lifetime_s=3600)
+        returned_at=ago(50 - 20 * number), expires_at=now + timedelta(hours=1), lifetime_s=3600)
     approval = Approval.objects.create(
         operation=operation, revision=revision, approver="user", input_type="tap",
-        approved_at=int(ago(31 - 11 * number).timestamp()), reference=f"apr_{number}",
-        sid="ses_31Xm", received_at=ago(31 - 11 * number))
+        approved_at=int(ago(33 - 12 * number).timestamp()), reference=f"apr_{number}",
+        sid="ses_31Xm", received_at=ago(33 - 12 * number))
     if number == 1:
         Operation.objects.filter(pk=operation.pk).update(approval=approval)
 print(operation.pk)
