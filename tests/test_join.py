@@ -12,7 +12,7 @@ from html.parser import HTMLParser
 from typing import Any
 
 import pytest
-from django.db import OperationalError, connection, connections
+from django.db import InternalError, OperationalError, connection, connections
 from django.test import AsyncClient, Client
 
 from poppy_operations.browser import joins
@@ -674,6 +674,25 @@ def test_a_lock_is_met_with_one_more_try_and_then_said(
         assert refused["Retry-After"] == "1"
         failures.append(1)
         assert client.get(path, headers=TYPED).status_code == 303
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_server_that_takes_no_writes_joins_nobody_and_says_when_to_come_again(
+    client: Client,
+) -> None:
+    path = ticket_path()
+    cause = Exception("cannot execute UPDATE in a read-only transaction")
+    cause.sqlstate = "25006"  # type: ignore[attr-defined]  # psycopg's, which Django wraps
+
+    def read_only(execute: Any, sql: str, *arguments: Any) -> Any:
+        if sql.startswith("UPDATE") and "redeemed_at" in sql:
+            raise InternalError(*cause.args) from cause
+        return execute(sql, *arguments)
+
+    with connection.execute_wrapper(read_only):
+        refused = client.get(path, headers=TYPED)
+    assert (refused.status_code, refused["Retry-After"]) == (503, "1")
+    assert client.get(path, headers=TYPED).status_code == 303
 
 
 def test_an_agents_joins_can_be_ended_for_good(client: Client, alice: Any) -> None:

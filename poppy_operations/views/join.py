@@ -13,7 +13,6 @@ from urllib.parse import urlsplit
 
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.decorators import login_not_required
-from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -30,6 +29,7 @@ from poppy_operations.company import get_company
 from poppy_operations.conf import conf
 from poppy_operations.gate.answers import INVALID_REQUEST
 from poppy_operations.gate.callers import refusal_of
+from poppy_operations.lifecycle.durable import Busy, busy_where_in_the_way
 from poppy_operations.models import Join
 from poppy_operations.models.lengths import NAME_LENGTH, RETURN_TO_LENGTH
 from poppy_operations.responses.bodies import refused
@@ -229,8 +229,9 @@ def _redeem(
     request: HttpRequest, join: Join, user: AbstractBaseUser | None, now: datetime
 ) -> HttpResponse:
     try:
-        is_joined = joins.redeem(request, join, user, now)
-    except OperationalError:
+        with busy_where_in_the_way():
+            is_joined = joins.redeem(request, join, user, now)
+    except Busy:
         logger.exception("A browser could not be joined.")
         response = _invalid(request, status=503)
         response["Retry-After"] = "1"
