@@ -17,8 +17,11 @@ from django.test.client import encode_multipart
 from django.urls import ResolverMatch, resolve
 from rest_framework import serializers
 
+from poppy_operations.declarations import Terms
+from poppy_operations.gate.calls import Call
 from poppy_operations.gate.content import RequestContent, keyed_digests, parsed_body
 from tests.shop.models import Item
+from tests.shop.operations import buy
 
 FACTORY = RequestFactory()
 TREE = {"sku": "jacket", "lines": [{"n": 1}, {"n": 2}], "note": None}
@@ -714,3 +717,16 @@ def test_values_that_only_python_knows_are_compared() -> None:
     assert meaning((1, 2)) == meaning([1, 2])
     assert meaning({1, 2}) == meaning({2, 1})
     assert meaning(Decimal("1.1")) != meaning("1.1")
+
+
+def test_what_an_action_ignores_makes_no_other_request_of_a_form_either() -> None:
+    def meant(count: str, *ignore: str) -> str:
+        request = post_form(**{**MOMENT, "count": count})
+        form = Moment(request.POST)
+        content = of(request, ignore=ignore)
+        call = Call(buy, request, lambda: content, Terms, lambda _operation: None, ignore=ignore)
+        assert form.is_valid(), form.errors
+        return call.meaning_text(Terms({"moment": "now"}, content=form))
+
+    assert meant("1") != meant("2")
+    assert meant("1", "count") == meant("2", "count")

@@ -123,6 +123,7 @@ def test_a_policy_is_asked_with_the_operation_as_it_would_be_performed(
         returned["revision"],
     )
     assert operation.owner == Operation.objects.get().owner
+    assert (dict(operation.terms), operation.summary) == (returned["terms"], returned["summary"])
 
 
 @pytest.mark.requirement("OPS-6-80", "OPS-6-81", "OPS-6-84", "OPS-8.1-05")
