@@ -99,7 +99,7 @@ class Run:
         ``None``: not even that could be done, and the lease ends the attempt.
         """
         try:
-            return performing.release(self.operation, self.attempt)
+            return performing.release(self.operation, self.attempt, self.refusal())
         except Busy:
             self.log(logging.WARNING, "An attempt without effect could not be released.")
             return None
@@ -107,6 +107,10 @@ class Run:
     def answer(self, response: HttpResponseBase) -> StoredAnswer:
         """What is stored of a response: on the website no body."""
         return stored_answer(response, with_body=not self.caller.on_website)
+
+    def refusal(self) -> str | None:
+        """What a repeat is to be answered with; ``None`` where whoever asked is answered now."""
+        return None
 
     def read_again(self) -> Operation | None:
         """The operation as it is now; ``None`` where it is gone, or cannot be read."""

@@ -76,6 +76,15 @@ def stored_answer(
     return StoredAnswer(response.status_code, headers, body)
 
 
+def sent_again(answer: StoredAnswer) -> HttpResponse:
+    """A response of the stored status, headers and bytes; empty where no bytes were stored."""
+    response = HttpResponse(answer.body or b"", status=answer.status)
+    del response.headers["Content-Type"]  # It is among the stored ones, if there was one.
+    for name, value in answer.headers:
+        response.headers[name] = value
+    return response
+
+
 def _body(response: HttpResponseBase, *, with_html: bool) -> bytes | None:
     if not isinstance(response, HttpResponse):
         return None  # A stream or a file: it exists once.

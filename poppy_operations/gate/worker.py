@@ -28,7 +28,7 @@ from poppy_operations.gate.calls import Call, SiteTerms
 from poppy_operations.gate.in_database import perform_in_database
 from poppy_operations.gate.outside import perform_outside
 from poppy_operations.gate.steps import Steps, database, run
-from poppy_operations.gate.stored import as_sent, says_performed, stored_answer
+from poppy_operations.gate.stored import as_sent, says_performed, sent_again, stored_answer
 from poppy_operations.lifecycle import performing
 from poppy_operations.lifecycle.durable import Busy, using
 from poppy_operations.logs import log_of
@@ -56,11 +56,7 @@ def _refused(attempt: Run) -> SiteAnswer | Lost | None:
         return None
     if not performing.take_refusal(attempt.operation):
         return Lost()
-    response = HttpResponse(refusal.body or b"", status=refusal.status)
-    del response.headers["Content-Type"]  # It is among the stored ones, if there was one.
-    for name, value in refusal.headers:
-        response.headers[name] = value
-    return SiteAnswer(response)
+    return SiteAnswer(sent_again(refusal))
 
 
 class NotQueued(Busy):
@@ -151,15 +147,12 @@ class _Started(Run):
         """Leave it: a second message of the same attempt may have started it meanwhile."""
 
     def release(self) -> bool | None:
-        """Open the operation again, with what the action said as the answer to a repeat."""
+        """Open the operation again, and say so: nobody is answered."""
         self.log(logging.WARNING, "A worker started an attempt, and did not perform it.")
-        try:
-            return performing.release(self.operation, self.attempt, self._refusal())
-        except Busy:
-            self.log(logging.WARNING, "An attempt without effect could not be released.")
-            return None
+        return super().release()
 
-    def _refusal(self) -> str | None:
+    def refusal(self) -> str | None:
+        """What the action said, for the next repeat."""
         if self.work.refusal is None:
             return None
         try:

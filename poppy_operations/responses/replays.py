@@ -7,6 +7,8 @@ from http import HTTPStatus
 
 from django.http import HttpResponse
 
+from poppy_operations.gate.stored import sent_again
+from poppy_operations.lifecycle.performing import StoredAnswer
 from poppy_operations.models import Performance
 from poppy_operations.responses.bodies import not_stored
 
@@ -41,8 +43,5 @@ def _names(performance: Performance) -> set[str]:
 
 
 def _again(performance: Performance, body: bytes) -> HttpResponse:
-    response = HttpResponse(body, status=performance.status)
-    del response.headers["Content-Type"]  # It is among the stored ones, if there was one.
-    for name, value in json.loads(performance.headers):
-        response.headers[name] = value
-    return not_stored(response)
+    headers = json.loads(performance.headers)
+    return not_stored(sent_again(StoredAnswer(performance.status, headers, body)))
