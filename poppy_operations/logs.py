@@ -3,8 +3,21 @@
 from __future__ import annotations
 
 import logging
+from typing import Any, TypedDict
 
 logger = logging.getLogger("poppy_operations")
+
+
+class About(TypedDict):
+    """What names an operation in the log."""
+
+    operation_id: str
+    action: str
+
+
+def about(operation: Any) -> About:
+    """Name an operation, a row of ``Operation``, for ``log_of``."""
+    return {"operation_id": operation.operation_id, "action": operation.action}
 
 
 def log_of(

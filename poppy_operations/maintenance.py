@@ -30,7 +30,7 @@ from poppy_operations.lifecycle import performing, purging
 from poppy_operations.lifecycle.durable import Busy, busy_where_in_the_way, durably, using
 from poppy_operations.lifecycle.performing import StoredAnswer
 from poppy_operations.lifecycle.settling import can_settle, ended_or_over, settle
-from poppy_operations.logs import log_of
+from poppy_operations.logs import about, log_of
 from poppy_operations.models import Agent, Operation, Performance
 from poppy_operations.sessions.agents import revoke_agent, revoked_client_ids
 
@@ -264,8 +264,7 @@ def _reconciled(operation: Operation, now: datetime) -> str:
 def _log(
     level: int, message: str, operation: Operation, error: BaseException | None = None
 ) -> None:
-    operation_id, action = operation.operation_id, operation.action
-    log_of(level, message, operation_id=operation_id, action=action, error=error)
+    log_of(level, message, **about(operation), error=error)
 
 
 def answer_of(performed: object, operation: Operation) -> StoredAnswer:

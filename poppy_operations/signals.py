@@ -14,7 +14,7 @@ from typing import Any
 from django.db import router
 from django.dispatch import Signal
 
-from poppy_operations.logs import log_of
+from poppy_operations.logs import about, log_of
 from poppy_operations.models import Operation
 
 operation_returned = Signal()  # revision
@@ -29,7 +29,6 @@ def tell(signal: Signal, operation: Operation, **named: Any) -> None:
     """Send a signal for something that is committed. Never raises."""
     if not signal.has_listeners(Operation):
         return
-    about = {"operation_id": operation.operation_id, "action": operation.action}
     try:
         # Copied together, so that what belongs together stays together.
         copies = deepcopy({"operation": operation, **named})
@@ -37,12 +36,12 @@ def tell(signal: Signal, operation: Operation, **named: Any) -> None:
         outcomes = signal.send_robust(Operation, **copies)
     except Exception as error:  # noqa: BLE001  what is told is committed
         # Rows that cannot be copied, or a receiver that failed and has no name to log it by.
-        log_of(logging.ERROR, "A signal could not be sent.", error=error, **about)
+        log_of(logging.ERROR, "A signal could not be sent.", error=error, **about(operation))
         return
     for receiver, outcome in outcomes:
         if isinstance(outcome, Exception):
             message = "A signal receiver failed: %r"
-            log_of(logging.ERROR, message, receiver, error=outcome, **about)
+            log_of(logging.ERROR, message, receiver, error=outcome, **about(operation))
 
 
 def _read_again(copy: Operation) -> None:
@@ -50,10 +49,5 @@ def _read_again(copy: Operation) -> None:
     try:
         copy.refresh_from_db(using=router.db_for_write(Operation))
     except Exception as error:  # noqa: BLE001  as above
-        log_of(
-            logging.ERROR,
-            "An operation is told as it was read before its transition.",
-            operation_id=copy.operation_id,
-            action=copy.action,
-            error=error,
-        )
+        message = "An operation is told as it was read before its transition."
+        log_of(logging.ERROR, message, **about(copy), error=error)

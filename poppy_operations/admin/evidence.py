@@ -21,7 +21,7 @@ from poppy_operations.admin.reading import BUSY, ReadOnlyAdmin, name_of, pretty,
 from poppy_operations.browser.state import browser_of
 from poppy_operations.lifecycle.approving import void
 from poppy_operations.lifecycle.durable import Busy
-from poppy_operations.logs import log_of
+from poppy_operations.logs import about, log_of
 from poppy_operations.models import (
     Agent,
     Approval,
@@ -179,8 +179,7 @@ class ApprovalAdmin(ReadOnlyAdmin):
         log_of(
             logging.WARNING,
             "An approval was voided in the admin.",
-            operation_id=approval.operation.operation_id,
-            action=approval.operation.action,
+            **about(approval.operation),
             voided_by=by,
         )
         sees_it = request.user.has_perm("poppy_operations.view_operation")

@@ -32,7 +32,7 @@ from poppy_operations.browser.state import browser_of
 from poppy_operations.declarations import registry
 from poppy_operations.lifecycle.durable import Busy
 from poppy_operations.lifecycle.settling import can_settle
-from poppy_operations.logs import log_of
+from poppy_operations.logs import about, log_of
 from poppy_operations.models import Approval, Operation
 
 TWO_LINES = '{}<div class="poppy-quiet">{}</div>'
@@ -204,8 +204,7 @@ class OperationAdmin(ReadOnlyAdmin):
         log_of(
             logging.WARNING,
             "An unknown outcome was settled in the admin.",
-            operation_id=operation.operation_id,
-            action=operation.action,
+            **about(operation),
             settled_by=by,
         )
         message = _("Settled as %(outcome)s.") % {"outcome": outcome}

@@ -24,7 +24,7 @@ from poppy_operations.gate.calls import Call
 from poppy_operations.gate.reading import is_expired, named_revision, record_of
 from poppy_operations.lifecycle import approving, performing
 from poppy_operations.lifecycle.durable import using
-from poppy_operations.logs import log_of
+from poppy_operations.logs import about, log_of
 from poppy_operations.models import Decline as DeclineRow
 from poppy_operations.models import Operation, Revision
 from poppy_operations.protocol.approval import (
@@ -109,8 +109,7 @@ def _replay(call: Call, found: Revision, statement: ApprovalStatement) -> Answer
         log_of(
             logging.INFO,
             "An operation's answer was given again to a request that differs from the first one.",
-            operation_id=found.operation.operation_id,
-            action=found.operation.action,
+            **about(found.operation),
             named=statement.revision,
         )
     return Replay(current_operation(performed, None), performance)

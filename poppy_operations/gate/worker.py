@@ -31,7 +31,7 @@ from poppy_operations.gate.steps import Steps, database, run
 from poppy_operations.gate.stored import as_sent, says_performed, sent_again, stored_answer
 from poppy_operations.lifecycle import performing
 from poppy_operations.lifecycle.durable import Busy, using
-from poppy_operations.logs import log_of
+from poppy_operations.logs import about, log_of
 from poppy_operations.models import Operation
 from poppy_operations.sessions.agents import revoked_client_ids
 
@@ -223,8 +223,7 @@ def _action_of(operation: Operation) -> DeclaredAction | None:
 
 
 def _log(operation: Operation, message: str) -> None:
-    operation_id, action = operation.operation_id, operation.action
-    log_of(logging.WARNING, message, operation_id=operation_id, action=action)
+    log_of(logging.WARNING, message, **about(operation))
 
 
 def _no_content() -> Any:
