@@ -146,32 +146,30 @@ def _names(operation: Any) -> dict[str, str]:
     return {name: operation[name] for name in ("operation_id", "revision")}
 
 
-def test_an_unknown_outcome_and_its_end_are_told(
-    signed_in: SessionOf, jacket: Item, site: Behaviour, told: Told
-) -> None:
+@pytest.fixture
+def unknown(signed_in: SessionOf, jacket: Item, site: Behaviour) -> Operation:
+    """An operation of which nobody knows whether it was performed."""
     api = ApiClient(signed_in, "/api/transfer/")
     signed_in.client.raise_request_exception = False
     site.after_effect = failing
     api.approve(api.ask())
-    row = Operation.objects.get()
-    assert maintenance.settle_by_hand(row, None, by="bob", because="looked")
+    return Operation.objects.get()
+
+
+def test_an_unknown_outcome_and_its_end_are_told(told: Told, unknown: Operation) -> None:
+    assert maintenance.settle_by_hand(unknown, None, by="bob", because="looked")
 
     assert told.names == ["returned", "unknown", "settled"]
-    assert told.named[1]["attempt"] == row.attempt
+    assert told.named[1]["attempt"] == unknown.attempt
     assert told.named[1]["operation"].outcome_unknown_since is not None
     assert told.named[2]["settlement"].settled_by == "bob"
     assert told.named[2]["performance"] is None
 
 
 def test_that_an_unknown_outcome_was_performed_is_told_with_its_performance(
-    signed_in: SessionOf, jacket: Item, site: Behaviour, told: Told
+    told: Told, unknown: Operation
 ) -> None:
-    api = ApiClient(signed_in, "/api/transfer/")
-    signed_in.client.raise_request_exception = False
-    site.after_effect = failing
-    api.approve(api.ask())
-    row = Operation.objects.get()
-    assert maintenance.settle_by_hand(row, Performed(status=202), by="bob", because="looked")
+    assert maintenance.settle_by_hand(unknown, Performed(status=202), by="bob", because="looked")
 
     assert told.names == ["returned", "unknown", "settled"]
     assert told.named[2]["performance"].status == 202

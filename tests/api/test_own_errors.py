@@ -93,21 +93,32 @@ def test_what_the_action_raises_undoes_it_and_is_answered_as_without_the_gate(
     assert len(effects()) == 1
 
 
+def ensure_undone_and_repeatable(
+    fault: Callable[[Any], None],
+    api: ApiClient,
+    site: Behaviour,
+    effects: Effects,
+    path: str,
+) -> None:
+    """A fault in the action is a 500 without an effect, and the same approval has one later."""
+    api.session.client.raise_request_exception = False
+    operation = api.ask(path=path)
+    site.after_effect = fault
+    assert api.approve(operation, path=path).status_code == 500
+    assert effects() == []
+    assert is_open()
+
+    site.after_effect = lambda operation: None
+    assert api.approve(operation, path=path).status_code == 201
+    assert len(effects()) == 1
+
+
 @pytest.mark.requirement("OPS-7-16")
 @pytest.mark.parametrize("path", ["/api/class/", "/api/plain/", "/api/aplain/"])
 def test_an_error_of_the_site_is_its_500_and_the_approval_stays_good(
     path: str, agents_api: ApiClient, site: Behaviour, effects: Effects
 ) -> None:
-    agents_api.session.client.raise_request_exception = False
-    operation = agents_api.ask(path=path)
-    site.after_effect = raises(LookupError("a fault"))
-    assert agents_api.approve(operation, path=path).status_code == 500
-    assert effects() == []
-    assert is_open()
-
-    site.after_effect = lambda operation: None
-    assert agents_api.approve(operation, path=path).status_code == 201
-    assert len(effects()) == 1
+    ensure_undone_and_repeatable(raises(LookupError("a fault")), agents_api, site, effects, path)
 
 
 @pytest.mark.parametrize(
@@ -198,17 +209,9 @@ def test_a_handler_that_catches_everything_changes_nothing_about_what_was_done(
 def test_an_action_that_swallows_a_broken_transaction_is_not_told_as_performed(
     path: str, agents_api: ApiClient, site: Behaviour, effects: Effects
 ) -> None:
-    agents_api.session.client.raise_request_exception = False
-    operation = agents_api.ask(path=path)
-    site.after_effect = lambda operation: transaction.set_rollback(True)
-
-    assert agents_api.approve(operation, path=path).status_code == 500
-    assert effects() == []
-    assert is_open()
-
-    site.after_effect = lambda operation: None
-    assert agents_api.approve(operation, path=path).status_code == 201
-    assert len(effects()) == 1
+    ensure_undone_and_repeatable(
+        lambda operation: transaction.set_rollback(True), agents_api, site, effects, path
+    )
 
 
 def test_an_action_that_refuses_after_a_broken_transaction_gives_its_own_answer(

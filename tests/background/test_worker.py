@@ -27,7 +27,7 @@ from poppy_operations.lifecycle import performing
 from poppy_operations.lifecycle.durable import Busy
 from poppy_operations.models import Approval, Operation, Performance
 from poppy_operations.testing.agents import PersonalAgent
-from tests.background.agents import MakeJob
+from tests.background.agents import Job, MakeJob
 from tests.crash.site import Moments, in_database_later, outside_later
 from tests.lifecycle.rows import in_the_way
 
@@ -527,6 +527,23 @@ def gone() -> HttpResponse:
     return HttpResponse("sold out", status=410, headers=headers)
 
 
+def refused(
+    job: MakeJob,
+    broker: Queue,
+    hooks: Any,
+    answer: HttpResponse | None,
+    *,
+    door: str = "api",
+    effects: str = "database",
+) -> Job:
+    """A job that a worker has refused with an answer."""
+    mine = job(door, effects)
+    mine.send()
+    hooks(effects, perform=refusing(answer))
+    broker.deliver()
+    return mine
+
+
 @both
 @doors
 @pytest.mark.parametrize("hook", ["perform", "still"])
@@ -569,10 +586,7 @@ def test_a_response_that_says_failure_is_the_answer_to_one_repeat(
 def test_a_refusal_without_a_response_is_an_empty_conflict(
     job: MakeJob, broker: Queue, hooks: Any
 ) -> None:
-    mine = job()
-    mine.send()
-    hooks("database", perform=refusing(None))
-    broker.deliver()
+    mine = refused(job, broker, hooks, None)
     answer = mine.send()
 
     assert (answer.status_code, answer.content) == (409, b"")
@@ -582,10 +596,7 @@ def test_a_refusal_that_is_too_large_to_keep_is_its_status(
     job: MakeJob, broker: Queue, hooks: Any, settings: Any
 ) -> None:
     settings.POPPY_OPERATIONS["STORED_BODY_BYTES"] = 7
-    mine = job()
-    mine.send()
-    hooks("database", perform=refusing(gone()))
-    broker.deliver()
+    mine = refused(job, broker, hooks, gone())
     answer = mine.send()
 
     assert (answer.status_code, answer.content) == (410, b"")
@@ -595,11 +606,8 @@ def test_a_refusal_that_is_rendered_late_is_rendered_by_the_worker(
     job: MakeJob, broker: Queue, hooks: Any
 ) -> None:
     template = engines["django"].from_string("no {{ what }}")
-    mine = job("website")
-    mine.send()
     page = SimpleTemplateResponse(template, {"what": "jacket"}, status=409)
-    hooks("database", perform=refusing(page))
-    broker.deliver()
+    mine = refused(job, broker, hooks, page, door="website")
     answer = mine.send()
 
     assert (answer.status_code, answer.content) == (409, b"no jacket")
@@ -626,10 +634,7 @@ def test_a_refusal_that_cannot_be_rendered_keeps_nobody_from_trying_again(
 def test_of_two_repeats_at_once_one_gets_the_refusal_and_the_other_one_tries_again(
     job: MakeJob, broker: Queue, hooks: Any, monkeypatch: pytest.MonkeyPatch, effects: str
 ) -> None:
-    mine = job(effects=effects)
-    mine.send()
-    hooks(effects, perform=refusing(gone()))
-    broker.deliver()
+    mine = refused(job, broker, hooks, gone(), effects=effects)
     take, others = performing.take_refusal, []
 
     def other_one_first(*args: Any) -> bool:
@@ -646,10 +651,7 @@ def test_of_two_repeats_at_once_one_gets_the_refusal_and_the_other_one_tries_aga
 def test_a_refusal_of_one_revision_is_no_answer_to_another_one(
     job: MakeJob, broker: Queue, hooks: Any
 ) -> None:
-    mine = job()
-    mine.send()
-    hooks("database", perform=refusing(gone()))
-    broker.deliver()
+    mine = refused(job, broker, hooks, gone())
     operation = Operation.objects.get()
     named, *answer = json.loads(operation.refusal or "")
     assert named == operation.revisions.get().revision
@@ -663,10 +665,7 @@ def test_a_refusal_of_one_revision_is_no_answer_to_another_one(
 def test_a_database_in_the_way_of_a_refusal_leaves_it_for_the_next_repeat(
     job: MakeJob, broker: Queue, hooks: Any
 ) -> None:
-    mine = job()
-    mine.send()
-    hooks("database", perform=refusing(gone()))
-    broker.deliver()
+    mine = refused(job, broker, hooks, gone())
     with in_the_way("UPDATE", 1):
         assert mine.send().status_code == 503
 

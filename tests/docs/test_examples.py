@@ -213,13 +213,19 @@ def test_the_same_action_keeps_its_operation_and_each_is_its_own(
 # Outside the database, and in the background
 
 
-@of("unknown-outcomes")
-def test_an_unknown_outcome_is_found_out(serve: Any, shop: Shop, signed_in: SessionOf) -> None:
+def approved_and_lost(serve: Any, shop: Shop, signed_in: SessionOf) -> tuple[Client, str]:
+    """A browser with an approved refund, of which no answer will come."""
     serve(refund=serve().refund_order)
     browser = signed_in.browser(Client(raise_request_exception=False, headers={"host": HOST}))
     ref = asked(browser, "/refund/o1/", {"amount": "20.00"})
     signed_in.approve(ref)
     shop.lost = True
+    return browser, ref
+
+
+@of("unknown-outcomes")
+def test_an_unknown_outcome_is_found_out(serve: Any, shop: Shop, signed_in: SessionOf) -> None:
+    browser, ref = approved_and_lost(serve, shop, signed_in)
     assert browser.post("/refund/o1/", {"amount": "20.00"}).status_code == 403
     assert signed_in.status(ref) == "performing"
     assert reconcile().performed == 1
@@ -231,11 +237,7 @@ def test_an_unknown_outcome_is_found_out(serve: Any, shop: Shop, signed_in: Sess
 def test_what_did_not_happen_can_be_tried_again_with_another_key(
     serve: Any, shop: Shop, signed_in: SessionOf
 ) -> None:
-    serve(refund=serve().refund_order)
-    browser = signed_in.browser(Client(raise_request_exception=False, headers={"host": HOST}))
-    ref = asked(browser, "/refund/o1/", {"amount": "20.00"})
-    signed_in.approve(ref)
-    shop.lost = True
+    browser, _ref = approved_and_lost(serve, shop, signed_in)
     browser.post("/refund/o1/", {"amount": "20.00"})
     shop.receipts.clear()
     assert reconcile().not_performed == 1
@@ -249,11 +251,7 @@ def test_what_did_not_happen_can_be_tried_again_with_another_key(
 def test_a_key_that_is_barred_is_found_out_and_replaced(
     serve: Any, shop: Shop, signed_in: SessionOf
 ) -> None:
-    serve(refund=serve().refund_order)
-    browser = signed_in.browser(Client(raise_request_exception=False, headers={"host": HOST}))
-    ref = asked(browser, "/refund/o1/", {"amount": "20.00"})
-    signed_in.approve(ref)
-    shop.lost = True
+    browser, ref = approved_and_lost(serve, shop, signed_in)
     browser.post("/refund/o1/", {"amount": "20.00"})
     shop.lost = False
     shop.receipts.clear()
