@@ -8,27 +8,27 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from poppy_operations.action import Action as Action
     from poppy_operations.company import Company as Company
-    from poppy_operations.declarations import CurrentOperation as CurrentOperation
-    from poppy_operations.declarations import Decline as Decline
-    from poppy_operations.declarations import Each as Each
-    from poppy_operations.declarations import NotPerformed as NotPerformed
-    from poppy_operations.declarations import Performed as Performed
-    from poppy_operations.declarations import Refusal as Refusal
-    from poppy_operations.declarations import Terms as Terms
-    from poppy_operations.declarations import operation_of as operation_of
+    from poppy_operations.declarations.current import CurrentOperation as CurrentOperation
+    from poppy_operations.declarations.current import operation_of as operation_of
+    from poppy_operations.declarations.outcomes import Decline as Decline
+    from poppy_operations.declarations.outcomes import NotPerformed as NotPerformed
+    from poppy_operations.declarations.outcomes import Performed as Performed
+    from poppy_operations.declarations.outcomes import Refusal as Refusal
+    from poppy_operations.declarations.terms import Each as Each
+    from poppy_operations.declarations.terms import Terms as Terms
 
 # Imported when they are first used: an app in INSTALLED_APPS is imported before models can be.
 _HOMES = {
     "Action": "action",
     "Company": "company",
-    "CurrentOperation": "declarations",
-    "Decline": "declarations",
-    "Each": "declarations",
-    "NotPerformed": "declarations",
-    "Performed": "declarations",
-    "Refusal": "declarations",
-    "Terms": "declarations",
-    "operation_of": "declarations",
+    "CurrentOperation": "declarations.current",
+    "Decline": "declarations.outcomes",
+    "Each": "declarations.terms",
+    "NotPerformed": "declarations.outcomes",
+    "Performed": "declarations.outcomes",
+    "Refusal": "declarations.outcomes",
+    "Terms": "declarations.terms",
+    "operation_of": "declarations.current",
 }
 __all__ = [
     "Action",

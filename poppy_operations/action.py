@@ -8,11 +8,13 @@ from typing import Any, TypeVar, cast, overload
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 
-from poppy_operations.declarations import CurrentOperation, DeclaredAction, Terms
-from poppy_operations.doors.gated import GATED_METHODS
-from poppy_operations.gate.steps import arun, run
-from poppy_operations.rest_framework.door import api_door
-from poppy_operations.views.website import gated_door, run_door, view_door
+from poppy_operations.declarations.current import CurrentOperation
+from poppy_operations.declarations.declared_action import DeclaredAction
+from poppy_operations.declarations.terms import Terms
+from poppy_operations.doors.api import api_door
+from poppy_operations.doors.gating import GATED_METHODS
+from poppy_operations.doors.website import gated_door, run_door, view_door
+from poppy_operations.gate.sync_and_async import arun, run
 
 F = TypeVar("F", bound=Callable[..., HttpResponseBase | Awaitable[HttpResponseBase]])
 C = TypeVar("C", bound=type)

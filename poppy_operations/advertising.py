@@ -11,7 +11,7 @@ from django.conf import settings
 from django.urls import reverse
 
 from poppy_operations.conf import conf
-from poppy_operations.declarations import registry
+from poppy_operations.declarations.registry import registry
 from poppy_operations.protocol import EXTENSION, VERSION
 
 

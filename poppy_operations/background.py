@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from poppy_operations.gate import worker
+from poppy_operations.gate.performing import queued
 
 
 def perform_attempt(operation_id: str, attempt: str) -> bool:
@@ -19,4 +19,4 @@ def perform_attempt(operation_id: str, attempt: str) -> bool:
     exception. The message has done its work all the same: the agent's repeat, or ``requeue``,
     sends another.
     """
-    return worker.perform_attempt(operation_id, attempt)
+    return queued.perform_attempt(operation_id, attempt)

@@ -11,7 +11,9 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.module_loading import import_string
 
 from poppy_operations.conf import conf
-from poppy_operations.declarations import CurrentOperation, DeclaredAction, Decline, Refusal
+from poppy_operations.declarations.current import CurrentOperation
+from poppy_operations.declarations.declared_action import DeclaredAction
+from poppy_operations.declarations.outcomes import Decline, Refusal
 from poppy_operations.protocol.approval import ApprovalStatement
 from poppy_operations.sessions.refusals import InvalidToken, KeysUnavailable, SessionRefused
 from poppy_operations.sessions.reports import hide_from_reports

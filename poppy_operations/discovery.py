@@ -9,7 +9,8 @@ from django.conf import settings
 from django.urls import get_resolver
 from django.utils.module_loading import autodiscover_modules
 
-from poppy_operations.declarations import DeclaredAction, registry
+from poppy_operations.declarations.declared_action import DeclaredAction
+from poppy_operations.declarations.registry import registry
 
 logger = logging.getLogger("poppy_operations")
 

@@ -10,7 +10,8 @@ from asgiref.sync import iscoroutinefunction, markcoroutinefunction, sync_to_asy
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
-from poppy_operations.browser import atomic, logins, marks
+from poppy_operations import atomic_requests, gated_handlers
+from poppy_operations.browser import logins, marks
 from poppy_operations.browser.state import Browser, browser_of
 from poppy_operations.company import verified_session
 from poppy_operations.sessions.refusals import SessionRefused
@@ -98,24 +99,26 @@ class PersonalAgentMiddleware:
         self, request: HttpRequest, callback: Callable[..., Any], *_view_arguments: Any
     ) -> None:
         aliases = _gated_aliases(request, callback)
-        off = bool(aliases) and (atomic.has_agent_header(request) or marks.is_marked(request))
-        if atomic.switch(callback, off=off):
-            atomic.remember(request, aliases)
+        off = bool(aliases) and (
+            atomic_requests.has_agent_header(request) or marks.is_marked(request)
+        )
+        if atomic_requests.switch(callback, off=off):
+            atomic_requests.remember(request, aliases)
 
     async def _aprocess_view(
         self, request: HttpRequest, callback: Callable[..., Any], *_view_arguments: Any
     ) -> None:
         aliases = _gated_aliases(request, callback)
         off = bool(aliases) and (
-            atomic.has_agent_header(request) or await marks.ais_marked(request)
+            atomic_requests.has_agent_header(request) or await marks.ais_marked(request)
         )
-        if atomic.switch(callback, off=off):
-            await sync_to_async(atomic.remember)(request, aliases)
+        if atomic_requests.switch(callback, off=off):
+            await sync_to_async(atomic_requests.remember)(request, aliases)
 
 
 def _gated_aliases(request: HttpRequest, callback: Callable[..., Any]) -> tuple[str, ...]:
-    aliases = atomic.atomic_aliases(callback)
-    return aliases if aliases and atomic.gated_handler(callback, request.method) else ()
+    aliases = atomic_requests.atomic_aliases(callback)
+    return aliases if aliases and gated_handlers.gated_handler(callback, request.method) else ()
 
 
 def _begin(request: HttpRequest) -> None:
@@ -126,10 +129,10 @@ def _begin(request: HttpRequest) -> None:
 
 
 def _is_unfinished(request: HttpRequest) -> bool:
-    return atomic.in_outer_block(request) or logins.has_changed(request)
+    return atomic_requests.in_outer_block(request) or logins.has_changed(request)
 
 
 def _finish(request: HttpRequest, status: int) -> None:
-    atomic.take_back_rollback(request)
+    atomic_requests.take_back_rollback(request)
     if logins.has_changed(request):
         logins.settle(request, status)

@@ -11,11 +11,11 @@ import logging
 from copy import deepcopy
 from typing import Any
 
-from django.db import router
 from django.dispatch import Signal
 
 from poppy_operations.logs import about, log_of
 from poppy_operations.models import Operation
+from poppy_operations.models.databases import write_alias
 
 operation_returned = Signal()  # revision
 approval_recorded = Signal()  # revision, approval
@@ -47,7 +47,7 @@ def tell(signal: Signal, operation: Operation, **named: Any) -> None:
 def _read_again(copy: Operation) -> None:
     """Make it what is stored by now: a transition changes columns that nobody has read since."""
     try:
-        copy.refresh_from_db(using=router.db_for_write(Operation))
+        copy.refresh_from_db(using=write_alias())
     except Exception as error:  # noqa: BLE001  as above
         message = "An operation is told as it was read before its transition."
         log_of(logging.ERROR, message, **about(copy), error=error)

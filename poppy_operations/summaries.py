@@ -21,7 +21,7 @@ from typing import Literal
 
 from django.conf import settings
 
-from poppy_operations.declarations import Terms
+from poppy_operations.declarations.terms import Terms
 
 logger = logging.getLogger("poppy_operations")
 

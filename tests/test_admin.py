@@ -21,7 +21,7 @@ from django.test.utils import CaptureQueriesContext
 from poppy_operations import Action
 from poppy_operations.admin.filters import HAPPENINGS, STANDINGS
 from poppy_operations.admin.history import MOST, moment
-from poppy_operations.declarations import registry
+from poppy_operations.declarations.registry import registry
 from poppy_operations.maintenance import stuck
 from poppy_operations.models import (
     Agent,

@@ -16,7 +16,7 @@ from django.db import connection, connections
 from django.test import Client
 
 from poppy_operations import maintenance
-from poppy_operations.lifecycle import performing
+from poppy_operations.lifecycle import claims, finishing
 from poppy_operations.lifecycle.durable import Busy
 from poppy_operations.models import Agent, Approval, Join, Operation, Performance, Settlement
 from poppy_operations.sessions.agents import revoke_agent
@@ -46,7 +46,7 @@ def unknown(clock: Any) -> Operation:
     """An operation of which nobody knows whether its attempt took effect."""
     revision = returned()
     begun(revision, effects="external")
-    assert performing.mark_unknown(revision.operation, MINE, NOW)
+    assert finishing.mark_unknown(revision.operation, MINE, NOW)
     operation: Operation = read(revision.operation)
     return operation
 
@@ -193,11 +193,11 @@ def _further_approval(operation: Operation) -> Approval:
 def test_a_form_of_another_attempt_changes_nothing_and_says_so(
     settler: Client, unknown: Operation
 ) -> None:
-    performing.release(unknown, MINE)
+    claims.release(unknown, MINE)
     begun(unknown.revisions.get(), effects="external", attempt=OTHER)
     running = text(settle(settler, unknown, **NOT_PERFORMED))
     assert "Nothing was changed." in running
-    performing.mark_unknown(unknown, OTHER, NOW)
+    finishing.mark_unknown(unknown, OTHER, NOW)
     judged = text(settle(settler, unknown, **NOT_PERFORMED))
 
     assert "Nothing was changed." in judged
@@ -209,7 +209,9 @@ def test_a_form_of_another_attempt_changes_nothing_and_says_so(
 def test_an_attempt_that_ends_while_the_form_is_sent_is_not_judged(
     settler: Client, unknown: Operation, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr("poppy_operations.maintenance.settle", lambda *args, **kwargs: False)
+    monkeypatch.setattr(
+        "poppy_operations.maintenance.by_hand.settle", lambda *args, **kwargs: False
+    )
 
     assert "Nothing was changed." in text(settle(settler, unknown, **NOT_PERFORMED))
     assert read(unknown).state == "performing"
@@ -348,7 +350,7 @@ def test_an_approval_that_is_taken_while_the_form_is_sent_is_not_voided(
 ) -> None:
     revision = returned()
     approval = begun(revision)
-    performing.release(revision.operation, MINE)
+    claims.release(revision.operation, MINE)
     monkeypatch.setattr("poppy_operations.admin.evidence.void", lambda *args, **kwargs: False)
 
     assert "too late to void it" in text(void(settler, approval))
@@ -359,7 +361,7 @@ def test_an_expired_declined_or_voided_approval_needs_no_voiding(
 ) -> None:
     revision = returned()
     approval = begun(revision)
-    performing.release(revision.operation, MINE)
+    claims.release(revision.operation, MINE)
     page = url(Operation, of=revision.operation)
     assert "Void …" in text(settler.get(page))
     decline = revision.declines.create(
@@ -378,7 +380,7 @@ def test_an_expired_declined_or_voided_approval_needs_no_voiding(
 def test_a_void_needs_a_reason_and_a_database(settler: Client, clock: Any) -> None:
     revision = returned()
     approval = begun(revision)
-    performing.release(revision.operation, MINE)
+    claims.release(revision.operation, MINE)
 
     assert "This field is required." in text(void(settler, approval, because=""))
     with in_the_way('UPDATE "poppy', 2):
@@ -389,7 +391,7 @@ def test_a_void_needs_a_reason_and_a_database(settler: Client, clock: Any) -> No
 def test_whoever_may_not_see_operations_comes_back_to_the_approval(clock: Any) -> None:
     revision = returned()
     approval = begun(revision)
-    performing.release(revision.operation, MINE)
+    claims.release(revision.operation, MINE)
     page = text(void(staff("view_approval", "void_approval"), approval))
 
     assert "The approval is void." in page
@@ -516,8 +518,8 @@ def test_decisions_are_committed_where_requests_are_transactions(
 def test_a_late_end_is_told_loudly(settler: Client, unknown: Operation) -> None:
     approval = Approval.objects.get()
     settle(settler, unknown, **NOT_PERFORMED)
-    answer = performing.StoredAnswer(201)
-    performing.finish_external(unknown, approval, answer, attempt=MINE, now=NOW)
+    answer = finishing.StoredAnswer(201)
+    finishing.finish_external(unknown, approval, answer, attempt=MINE, now=NOW)
     page = text(settler.get(url(Operation, of=unknown)))
 
     assert Performance.objects.get().how == "late"

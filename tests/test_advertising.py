@@ -9,7 +9,7 @@ import pytest
 from django.urls import resolve
 
 from poppy_operations.advertising import endpoint_url, merge_into, operations_fragment, problems
-from poppy_operations.declarations import registry
+from poppy_operations.declarations.registry import registry
 from poppy_operations.views.endpoint import operations
 
 ENDPOINT = "https://shop.example/poppy/operations"

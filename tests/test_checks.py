@@ -24,7 +24,7 @@ from poppy_operations.checks import CHECKS, DEPLOYMENT_CHECKS
 from poppy_operations.checks.configuration import KINDS
 from poppy_operations.checks.messages import MESSAGES
 from poppy_operations.conf import KEYS
-from poppy_operations.declarations import registry
+from poppy_operations.declarations.registry import registry
 from poppy_operations.middleware import PersonalAgentMiddleware
 from poppy_operations.sessions.session import Session
 from poppy_operations.sessions.tokens import TokenVerifier

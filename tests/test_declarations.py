@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from poppy_operations import Action, Decline, Terms
-from poppy_operations.declarations import operation_of, registry
+from poppy_operations.declarations.current import operation_of
+from poppy_operations.declarations.registry import registry
 from poppy_operations.protocol.canonical import UnrepresentableTerms
 
 

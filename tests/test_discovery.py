@@ -48,8 +48,8 @@ import django
 django.setup()
 
 from django.core.management import call_command
-from poppy_operations.gate.worker import perform_attempt
-from poppy_operations.lifecycle import performing
+from poppy_operations.gate.performing.queued import perform_attempt
+from poppy_operations.lifecycle import finishing
 from tests.lifecycle.rows import MINE, NOW, begun, returned
 
 assert "store.urls" not in sys.modules
@@ -59,7 +59,7 @@ SCRIPT = f"""{START}
 for action in ("store.ship", "store.bill", "store.gone"):
     revision = returned(action=action, slot=action)
     begun(revision, effects="external")
-    performing.mark_unknown(revision.operation, MINE, NOW)
+    finishing.mark_unknown(revision.operation, MINE, NOW)
 call_command("poppy_reconcile")
 """
 WORKER = f"""{START}

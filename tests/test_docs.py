@@ -19,7 +19,7 @@ from django.urls import path
 from poppy_operations import Action, Company
 from poppy_operations.checks.messages import MESSAGES
 from poppy_operations.conf import KEYS, conf
-from poppy_operations.declarations import registry
+from poppy_operations.declarations.registry import registry
 from poppy_operations.protocol.errors import STATUSES
 from tests.agents import HOST, SessionOf, reference
 from tests.source import ROOT

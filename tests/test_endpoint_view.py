@@ -20,7 +20,8 @@ from rest_framework.permissions import BasePermission
 from rest_framework.throttling import BaseThrottle
 
 from poppy_operations.company import Company
-from poppy_operations.declarations import Decline, registry
+from poppy_operations.declarations.outcomes import Decline
+from poppy_operations.declarations.registry import registry
 from poppy_operations.lifecycle.durable import Busy
 from poppy_operations.models import Approval
 from poppy_operations.testing.agents import PersonalAgent

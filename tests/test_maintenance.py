@@ -23,10 +23,11 @@ from django.template.response import SimpleTemplateResponse
 from django.test.utils import CaptureQueriesContext
 
 from poppy_operations import Action, NotPerformed, Performed, maintenance
-from poppy_operations.declarations import registry
-from poppy_operations.lifecycle import asking, performing, purging
+from poppy_operations.declarations.registry import registry
+from poppy_operations.lifecycle import asking, claims, finishing, purging, queueing
 from poppy_operations.lifecycle.durable import Busy
-from poppy_operations.maintenance import Interrupted, Purged, Reconciled
+from poppy_operations.maintenance import Interrupted, Purged, Reconciled, batches
+from poppy_operations.maintenance.stuck_operations import NEXT_STEPS
 from poppy_operations.models import (
     Agent,
     Approval,
@@ -84,7 +85,7 @@ class Reaching:
         """Give an operation of which nobody knows whether its attempt took effect."""
         revision = returned(action=self.action.name, slot=slot, **changes)
         begun(revision, effects="external")
-        assert performing.mark_unknown(revision.operation, MINE, NOW)
+        assert finishing.mark_unknown(revision.operation, MINE, NOW)
         operation: Operation = read(revision.operation)
         return operation
 
@@ -245,7 +246,7 @@ def test_each_operation_is_read_again_before_its_hook_is_asked(reaching: Reachin
 
     def meanwhile() -> None:
         # While the hook of the first one is asked, the second one is settled and begun again.
-        performing.release(second, MINE)
+        claims.release(second, MINE)
         begun(second.revisions.get(), effects="external", attempt=OTHER)
 
     reaching.says = meanwhile
@@ -297,7 +298,7 @@ def test_an_operation_that_was_performed_meanwhile_keeps_its_key(reaching: Reach
     approval = Approval.objects.get()
 
     def finished() -> Any:
-        performing.finish_external(operation, approval, ANSWER, attempt=MINE, now=NOW)
+        finishing.finish_external(operation, approval, ANSWER, attempt=MINE, now=NOW)
         return NotPerformed()
 
     reaching.says = finished
@@ -321,7 +322,7 @@ def test_without_a_hook_it_stays_unknown(action: str, caplog: pytest.LogCaptureF
     """An action that is gone, which is logged, and one whose effects are in the database by now."""
     revision = returned(action=action)
     begun(revision, effects="external")
-    performing.mark_unknown(revision.operation, MINE, NOW)
+    finishing.mark_unknown(revision.operation, MINE, NOW)
 
     assert maintenance.reconcile(now=NOW + DAY) == counted(still_unknown=1)
     assert facts(revision.operation)["state"] == "performing"
@@ -352,13 +353,13 @@ def test_what_began_by_a_clock_that_was_ahead_is_freed() -> None:
 
 def test_what_somebody_else_freed_first_is_not_counted(monkeypatch: Any) -> None:
     begun(returned())
-    monkeypatch.setattr(performing, "free", lambda *args: False)
+    monkeypatch.setattr(claims, "free", lambda *args: False)
 
     assert maintenance.reconcile(now=LEASE_OVER) == counted(still_unknown=1)
 
 
 def test_many_are_reconciled_in_batches(reaching: Reaching, monkeypatch: Any) -> None:
-    monkeypatch.setattr(maintenance, "BATCH", 2)
+    monkeypatch.setattr(batches, "BATCH", 2)
     for number in range(5):
         reaching.unknown(f"slot {number}")
     reaching.says = saying(Performed())
@@ -399,7 +400,7 @@ def test_reconcile_enqueues_again_as_well(reaching: Reaching, broker: Queue) -> 
 def test_a_database_that_gets_in_the_way_of_reconciling_leaves_what_was_ended(
     reaching: Reaching, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr(maintenance, "BATCH", 1)
+    monkeypatch.setattr(batches, "BATCH", 1)
     first, second = reaching.unknown("one"), reaching.unknown("two")
     reaching.says = saying(Performed())
     with beginning_with("SELECT", 4), pytest.raises(Interrupted) as raised:
@@ -563,7 +564,7 @@ def test_attempts_that_no_worker_started_are_enqueued_again(broker: Queue) -> No
     begun(waiting, queued=True)
     started = returned(slot="two")
     begun(started, queued=True, attempt=OTHER)
-    performing.start(read(started.operation), OTHER, NOW)
+    queueing.start(read(started.operation), OTHER, NOW)
     begun(returned(slot="three"), attempt="c" * 32)
     message = (waiting.operation.operation_id, MINE)
 
@@ -591,14 +592,14 @@ def test_two_runs_at_once_enqueue_an_attempt_once(
     broker: Queue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun(returned(), queued=True)
-    claim, others = performing.enqueue_again, []
+    claim, others = queueing.enqueue_again, []
 
     def second_run_first(*args: Any) -> bool:
-        monkeypatch.setattr(performing, "enqueue_again", claim)
+        monkeypatch.setattr(queueing, "enqueue_again", claim)
         others.append(maintenance.requeue(now=NOW + FIVE_MINUTES))
         return claim(*args)
 
-    monkeypatch.setattr(performing, "enqueue_again", second_run_first)
+    monkeypatch.setattr(queueing, "enqueue_again", second_run_first)
     assert maintenance.requeue(now=NOW + FIVE_MINUTES) == 0
     assert others == [1]
     assert len(broker.messages) == 1
@@ -643,12 +644,12 @@ def test_a_queue_that_takes_nothing_is_tried_again_later(
 
 def everything_of(revision: Revision) -> None:
     approval = begun(revision, effects="external")
-    performing.mark_unknown(revision.operation, MINE, NOW)
+    finishing.mark_unknown(revision.operation, MINE, NOW)
     maintenance.settle_by_hand(read(revision.operation), None, by="bob", because="", now=NOW)
     Decline.objects.create(
         operation=revision.operation, revision=revision, approver="agent", declined_at=NOW
     )
-    performing.finish_external(revision.operation, approval, ANSWER, attempt=MINE, now=NOW)
+    finishing.finish_external(revision.operation, approval, ANSWER, attempt=MINE, now=NOW)
 
 
 def rows() -> list[int]:
@@ -681,7 +682,7 @@ def test_what_is_performing_or_of_unknown_outcome_is_never_forgotten(fate: str) 
     revision = returned()
     begun(revision, effects="external", queued=fate == "queued")
     if fate == "unknown":
-        performing.mark_unknown(revision.operation, MINE, NOW)
+        finishing.mark_unknown(revision.operation, MINE, NOW)
 
     assert maintenance.purge(now=EXPIRED + timedelta(days=365)) == Purged(0, 0)
     assert read(revision.operation).state == "performing"
@@ -833,12 +834,12 @@ def test_an_ask_that_meets_a_purge_returns_a_new_operation(own_connections: None
 def test_a_begin_that_meets_a_purge_has_lost(own_connections: None) -> None:
     revision = returned()
     approval = begun(revision)
-    performing.release(revision.operation, MINE)
+    claims.release(revision.operation, MINE)
     operation = read(revision.operation)
     with beside(purge_meanwhile, stop_at="DELETE FROM") as purged:
         options = {"attempt": OTHER, "effects": "external", "lease_s": 60, "now": LONG_AFTER}
         with suppress(Busy):  # as some databases tell it
-            assert not performing.begin(operation, approval, **options)
+            assert not claims.begin(operation, approval, **options)
     assert purged == [1]
     assert rows() == [0] * 6
 
@@ -847,14 +848,14 @@ def test_a_begin_that_meets_a_purge_has_lost(own_connections: None) -> None:
 def test_a_late_end_that_meets_a_purge_is_told_as_lost(own_connections: None) -> None:
     revision = returned()
     approval = begun(revision, effects="external")
-    performing.mark_unknown(revision.operation, MINE, NOW)
+    finishing.mark_unknown(revision.operation, MINE, NOW)
     maintenance.settle_by_hand(read(revision.operation), None, by="bob", because="", now=NOW)
     with beside(purge_meanwhile, stop_at="DELETE FROM") as purged:
-        end = performing.finish_external(
+        end = finishing.finish_external(
             revision.operation, approval, ANSWER, attempt=MINE, now=LONG_AFTER
         )
     assert purged == [1]
-    assert end is performing.Finish.LOST
+    assert end is finishing.Finish.LOST
     assert rows() == [0] * 6
 
 
@@ -870,17 +871,17 @@ def test_a_verdict_and_a_late_end_that_meet_are_both_on_record(
         examined = read(operation)
         return maintenance.settle_by_hand(examined, None, by="bob", because="", now=LEASE_OVER)
 
-    def finish() -> performing.Finish:
-        return performing.finish_external(operation, approval, ANSWER, attempt=MINE, now=LEASE_OVER)
+    def finish() -> finishing.Finish:
+        return finishing.finish_external(operation, approval, ANSWER, attempt=MINE, now=LEASE_OVER)
 
     works: dict[str, Callable[[], Any]] = {"settle": settle, "finish": finish}
     (second,) = works.keys() - {first}
     with beside(works[first], stop_at="INSERT INTO") as done:
         met = works[second]()
     if first == "settle":
-        assert (done, met) == ([True], performing.Finish.LATE)
+        assert (done, met) == ([True], finishing.Finish.LATE)
     else:
-        assert (done, met) == ([performing.Finish.FINISHED], False)
+        assert (done, met) == ([finishing.Finish.FINISHED], False)
     assert read(operation).state == "performed"
     assert Performance.objects.count() == 1
     assert Settlement.objects.count() == (1 if first == "settle" else 0)
@@ -1023,7 +1024,7 @@ def test_poppy_stuck_says_what_to_do_about_each_operation(reaching: Reaching, ca
   agent:           https://agent.example/client
   account:         7
   admin:           {page}
-  next:            {maintenance.NEXT_STEPS["unknown outcome"]}
+  next:            {NEXT_STEPS["unknown outcome"]}
 {lapsed.operation_id} shop.buy, lapsed since 2026-10-08T19:01:00+00:00
   next:            Nothing: the next request frees it, or poppy_reconcile.
 Stuck: 2. Need somebody: 1.
@@ -1036,7 +1037,7 @@ Stuck: 2. Need somebody: 1.
         "since": NOW.isoformat(),
         "why": "unknown outcome",
         "needs_somebody": True,
-        "next_step": maintenance.NEXT_STEPS["unknown outcome"],
+        "next_step": NEXT_STEPS["unknown outcome"],
         "idempotency_key": operation.operation_id,
         "client_id": "https://agent.example/client",
         "account": "7",

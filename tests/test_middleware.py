@@ -13,7 +13,8 @@ from django.db import connection, connections, transaction
 from django.test import AsyncClient, Client, RequestFactory
 from django.test.utils import CaptureQueriesContext
 
-from poppy_operations.browser import atomic
+from poppy_operations import gated_handlers
+from poppy_operations.atomic_requests import atomic_aliases, never_atomic
 from poppy_operations.middleware import PersonalAgentMiddleware
 from poppy_operations.models import Agent
 from tests.browser.gated import ASYNC_NAMES, NAMES, as_views
@@ -231,14 +232,14 @@ def test_a_head_is_answered_by_get() -> None:
     def callback() -> None: ...
 
     callback.view_class = Reading
-    assert atomic.gated_handler(callback, "HEAD") is True
-    assert atomic.gated_handler(callback, "GET") is False
-    assert atomic.gated_handler(callback, "PATCH") is False
-    assert atomic.gated_handler(callback, None) is False
+    assert gated_handlers.gated_handler(callback, "HEAD") is True
+    assert gated_handlers.gated_handler(callback, "GET") is False
+    assert gated_handlers.gated_handler(callback, "PATCH") is False
+    assert gated_handlers.gated_handler(callback, None) is False
 
 
 def test_a_handler_with_a_closure_is_not_taken_for_an_api_view() -> None:
-    assert atomic.gated_handler(as_views("class"), "GET") is False
+    assert gated_handlers.gated_handler(as_views("class"), "GET") is False
 
 
 @pytest.mark.usefixtures("atomic_requests", "in_cache", "deferred")
@@ -355,6 +356,6 @@ def test_a_site_without_sessions_and_users_is_served() -> None:
 def test_our_own_views_are_in_no_transaction() -> None:
     def view() -> None: ...
 
-    marked: Any = atomic.never_atomic(view)
+    marked: Any = never_atomic(view)
     assert "any alias" in marked._non_atomic_requests
-    assert atomic.atomic_aliases(marked) == ()
+    assert atomic_aliases(marked) == ()

@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.test import RequestFactory
 
 from poppy_operations.company import Company
-from poppy_operations.declarations import CurrentOperation
+from poppy_operations.declarations.current import CurrentOperation
 from poppy_operations.gate.answers import (
     Answer,
     ApprovalRequired,

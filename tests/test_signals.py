@@ -18,7 +18,7 @@ from django.dispatch import Signal
 from django.test import AsyncClient
 
 from poppy_operations import maintenance, signals
-from poppy_operations.declarations import Decline, Performed
+from poppy_operations.declarations.outcomes import Decline, Performed
 from poppy_operations.models import Operation, Revision
 from poppy_operations.signals import (
     approval_declined,

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.utils.translation import gettext_lazy
 
-from poppy_operations.declarations import Terms
+from poppy_operations.declarations.terms import Terms
 from poppy_operations.protocol.canonical import UnrepresentableTerms
 from poppy_operations.summaries import Finding, lint_summary
 from tests.agents import SessionOf

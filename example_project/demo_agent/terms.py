@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from poppy_operations.declarations import Terms
+from poppy_operations.declarations.terms import Terms
 from poppy_operations.summaries import lint_summary
 
 

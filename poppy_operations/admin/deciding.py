@@ -14,11 +14,11 @@ from django.db.models import Exists, OuterRef, Q
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from poppy_operations.admin.reading import using
 from poppy_operations.conf import conf
-from poppy_operations.declarations import Performed
-from poppy_operations.gate.reading import seconds
+from poppy_operations.declarations.outcomes import Performed
+from poppy_operations.gate.revisions import seconds
 from poppy_operations.models import Approval, Decline, Operation, Settlement
+from poppy_operations.models.databases import write_alias
 
 OUTCOMES = [
     (Settlement.Outcome.PERFORMED, _("It was performed")),
@@ -30,7 +30,7 @@ def unused_approvals(operation: Operation, now: datetime) -> Sequence[Approval]:
     """Find the approvals that could still be used, were the operation open. One query."""
     declined = Decline.objects.filter(revision=OuterRef("revision"), approver=OuterRef("approver"))
     return list(
-        Approval.objects.using(using())
+        Approval.objects.using(write_alias())
         .select_related("revision")
         .filter(
             Q(recorded_for__isnull=False) | Q(revision__retired_at=None),

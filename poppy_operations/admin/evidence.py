@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from poppy_operations.admin.deciding import BecauseForm, unused_approvals
 from poppy_operations.admin.filters import ChoiceFilter
 from poppy_operations.admin.history import moment
-from poppy_operations.admin.reading import BUSY, ReadOnlyAdmin, name_of, pretty, using
+from poppy_operations.admin.reading import BUSY, ReadOnlyAdmin, name_of, pretty
 from poppy_operations.browser.state import browser_of
 from poppy_operations.lifecycle.approving import void
 from poppy_operations.lifecycle.durable import Busy
@@ -32,6 +32,7 @@ from poppy_operations.models import (
     Revision,
     Settlement,
 )
+from poppy_operations.models.databases import write_alias
 
 STATED = _("Stated by the Personal Agent")
 USED = _(
@@ -271,5 +272,5 @@ class JoinAdmin(ReadOnlyAdmin):
 
     def matching(self, term: str) -> Q:
         """Find the joins of an agent."""
-        agents = Agent.objects.using(using()).filter(client_id=term)
+        agents = Agent.objects.using(write_alias()).filter(client_id=term)
         return Q(agent__in=list(agents.values_list("pk", flat=True)))

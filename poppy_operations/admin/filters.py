@@ -13,12 +13,12 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from poppy_operations.admin.reading import using
-from poppy_operations.declarations import registry
-from poppy_operations.gate.reading import seconds
-from poppy_operations.lifecycle.performing import is_lapsed, lapsed
+from poppy_operations.declarations.registry import registry
+from poppy_operations.gate.revisions import seconds
+from poppy_operations.lifecycle.claims import is_lapsed, lapsed
 from poppy_operations.lifecycle.settling import can_settle, settleable
 from poppy_operations.models import Agent, Approval, Decline, Operation, Performance, Settlement
+from poppy_operations.models.databases import write_alias
 
 PERFORMING = Operation.State.PERFORMING
 STANDINGS = {
@@ -161,7 +161,7 @@ class AgentFilter(ChoiceFilter):
         self, request: HttpRequest, model_admin: admin.ModelAdmin[Any]
     ) -> Iterable[tuple[str, str]]:
         """Name the agents. One query; there are few."""
-        agents = Agent.objects.using(using()).only("client_id", "name").order_by("client_id")
+        agents = Agent.objects.using(write_alias()).only("client_id", "name").order_by("client_id")
         return [(agent.client_id, str(agent)) for agent in agents]
 
     def queryset(

@@ -12,7 +12,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from poppy_operations.admin.differences import Difference, differences, differing_names
-from poppy_operations.admin.reading import pretty, using
+from poppy_operations.admin.reading import pretty
 from poppy_operations.models import (
     Approval,
     Decline,
@@ -21,6 +21,7 @@ from poppy_operations.models import (
     Revision,
     Settlement,
 )
+from poppy_operations.models.databases import write_alias
 from poppy_operations.protocol.times import rfc3339
 
 # Of each kind; the newest. An agent can have terms revised for as long as it likes.
@@ -75,7 +76,7 @@ def history_of(operation: Operation, user: Any) -> History:
         if not user.has_perm(f"poppy_operations.view_{kind.name}"):
             hidden.append(kind.plural)
             continue
-        rows = list(kind.rows.using(using()).filter(operation=operation)[: MOST + 1])
+        rows = list(kind.rows.using(write_alias()).filter(operation=operation)[: MOST + 1])
         is_cut = is_cut or len(rows) > MOST
         rows.reverse()
         # The one before the oldest that is shown is there to compare with.

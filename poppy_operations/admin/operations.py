@@ -27,13 +27,14 @@ from poppy_operations.admin.filters import (
     standing,
 )
 from poppy_operations.admin.history import history_of
-from poppy_operations.admin.reading import BUSY, ReadOnlyAdmin, name_of, pretty, using
+from poppy_operations.admin.reading import BUSY, ReadOnlyAdmin, name_of, pretty
 from poppy_operations.browser.state import browser_of
-from poppy_operations.declarations import registry
+from poppy_operations.declarations.registry import registry
 from poppy_operations.lifecycle.durable import Busy
 from poppy_operations.lifecycle.settling import can_settle
 from poppy_operations.logs import about, log_of
 from poppy_operations.models import Approval, Operation
+from poppy_operations.models.databases import write_alias
 
 TWO_LINES = '{}<div class="poppy-quiet">{}</div>'
 TOO_LATE = _(
@@ -213,7 +214,7 @@ class OperationAdmin(ReadOnlyAdmin):
 
 def _approval_of(operation: Operation) -> Approval | None:
     """The approval in use, read where it is written."""
-    approvals = Approval.objects.using(using()).select_related("revision")
+    approvals = Approval.objects.using(write_alias()).select_related("revision")
     return approvals.filter(pk__in=[operation.approval_id]).first()
 
 

@@ -14,7 +14,6 @@ from django.contrib import admin
 from django.contrib.admin.utils import flatten_fieldsets, quote, unquote
 from django.contrib.admin.views.main import ChangeList
 from django.core.exceptions import FieldDoesNotExist, PermissionDenied
-from django.db import router
 from django.db.models import Model, Q, QuerySet
 from django.db.transaction import non_atomic_requests
 from django.http import (
@@ -33,6 +32,7 @@ from django.utils.translation import gettext_lazy as _
 
 from poppy_operations.browser.state import browser_of
 from poppy_operations.models import Approval, Operation, Revision
+from poppy_operations.models.databases import write_alias
 from poppy_operations.models.lengths import ID_LENGTH
 
 if TYPE_CHECKING:
@@ -45,11 +45,6 @@ else:
 FOUND_AT_MOST = 1000
 
 BUSY = _("Nothing was changed: the database was in the way. Try again.")
-
-
-def using() -> str:
-    """Name the database that our rows are written to: an operator sees what is, not what was."""
-    return router.db_for_write(Operation)
 
 
 def refuse_agents_browser(request: HttpRequest) -> None:
@@ -72,9 +67,9 @@ def operations_called(term: str) -> set[int]:
 
     Whole values only, each with a query of its own: then every database uses its index.
     """
-    operations = Operation.objects.using(using()).filter(operation_id=term)
-    revisions = Revision.objects.using(using()).filter(revision=term)
-    approvals = Approval.objects.using(using()).filter(reference=term)
+    operations = Operation.objects.using(write_alias()).filter(operation_id=term)
+    revisions = Revision.objects.using(write_alias()).filter(revision=term)
+    approvals = Approval.objects.using(write_alias()).filter(reference=term)
     return {
         *operations.values_list("pk", flat=True),
         *revisions.values_list("operation_id", flat=True),
@@ -136,7 +131,7 @@ class ReadOnlyAdmin(ModelAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Give the rows as they are now, with those they belong to, which no replica may know."""
-        rows = super().get_queryset(request).using(using())
+        rows = super().get_queryset(request).using(write_alias())
         related = self.list_select_related
         return rows if isinstance(related, bool) else rows.select_related(*related)
 
@@ -187,7 +182,7 @@ class ReadOnlyAdmin(ModelAdmin):
                 raise PermissionDenied
             return view(request, row)
 
-        return non_atomic_requests(using())(self.admin_site.admin_view(decide))
+        return non_atomic_requests(write_alias())(self.admin_site.admin_view(decide))
 
     def decision(
         self, request: HttpRequest, row: Model, template: str, **context: object

@@ -12,14 +12,15 @@ from django.contrib.auth import SESSION_KEY, load_backend, login
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import AnonymousUser
 from django.contrib.sessions.backends.base import SessionBase
-from django.db import OperationalError, router
+from django.db import OperationalError
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
 from poppy_operations.browser import marks
 from poppy_operations.browser.state import Over, forget_ended_login, forget_join
 from poppy_operations.conf import conf
-from poppy_operations.models import Agent, Join, Operation
+from poppy_operations.models import Agent, Join
+from poppy_operations.models.databases import write_alias
 from poppy_operations.protocol.canonical import digest
 from poppy_operations.protocol.ids import is_id
 from poppy_operations.sessions.clock import epoch, stored
@@ -44,13 +45,13 @@ def issue_ticket(
     Raises:
         InvalidSession: the agent is no longer on the allow-list.
     """
-    agent = Agent.objects.using(_using()).filter(client_id=session.client_id).first()
+    agent = Agent.objects.using(write_alias()).filter(client_id=session.client_id).first()
     if agent is None:
         message = "The agent of the Session is not on the allow-list any more."
         raise InvalidSession(message)
     ticket = secrets.token_urlsafe(16)
     name, value = cookie or ("", "")
-    Join.objects.using(_using()).create(
+    Join.objects.using(write_alias()).create(
         agent=agent,
         ticket_digest=digest(ticket),
         ticket_expires_at=now + TICKET_LIFETIME,
@@ -80,7 +81,7 @@ def redeemable_join(ticket: str, request: HttpRequest, now: datetime) -> Join | 
 
     A ticket that was redeemed before may have been stolen: using it again ends its join.
     """
-    tickets = Join.objects.using(_using()).select_related("agent")
+    tickets = Join.objects.using(write_alias()).select_related("agent")
     join = tickets.filter(ticket_digest=digest(ticket)).first() if is_id(ticket) else None
     if join is None:
         log_refused_ticket("There is no such ticket.")
@@ -173,7 +174,7 @@ def join_browser(
 def _claim(join: Join, now: datetime) -> bool:
     unused = Q(redeemed_at=None, ended_at=None, ticket_expires_at__gt=now)
     allowed = Agent.objects.filter(status=Agent.Status.ALLOWED)
-    claim = Join.objects.using(_using()).filter(unused, pk=join.pk, agent__in=allowed)
+    claim = Join.objects.using(write_alias()).filter(unused, pk=join.pk, agent__in=allowed)
     try:
         return bool(claim.update(redeemed_at=now))
     except OperationalError:
@@ -184,7 +185,7 @@ def _claim(join: Join, now: datetime) -> bool:
 def _bind(join: Join, session: SessionBase, *, gave_login: bool) -> bool:
     key = session.session_key
     return bool(
-        Join.objects.using(_using())
+        Join.objects.using(write_alias())
         .filter(pk=join.pk, ended_at=None)
         .update(session_key_digest=marks.key_digest(key or ""), gave_login=gave_login)
     )
@@ -245,12 +246,14 @@ def _end_if_redeemed(join: Join, now: datetime) -> None:
 
 
 def _end(which: QuerySet[Join], because: Over, now: datetime) -> None:
-    which.using(_using()).filter(ended_at=None).update(ended_at=now, ended_because=because)
+    which.using(write_alias()).filter(ended_at=None).update(ended_at=now, ended_because=because)
 
 
 def follow_key(pk: int, old_key: str, new_key: str) -> None:
     """Bind a join to the new key of the Django session that it was bound to."""
-    bound = Join.objects.using(_using()).filter(pk=pk, session_key_digest=marks.key_digest(old_key))
+    bound = Join.objects.using(write_alias()).filter(
+        pk=pk, session_key_digest=marks.key_digest(old_key)
+    )
     bound.update(session_key_digest=marks.key_digest(new_key))
 
 
@@ -261,13 +264,9 @@ def purge_joins(before: datetime, *, dry_run: bool = False, batch: int = 500) ->
     """
     over = Q(ended_at__lt=before) | Q(expires_at__lt=before)
     over |= Q(redeemed_at=None, ticket_expires_at__lt=before)
-    joins = Join.objects.using(_using()).filter(over)
+    joins = Join.objects.using(write_alias()).filter(over)
     if dry_run:
         return joins.count()
     some = list(joins.values_list("pk", flat=True)[:batch])
     number, _ = joins.filter(pk__in=some).delete()
     return number
-
-
-def _using() -> str:
-    return router.db_for_write(Operation)

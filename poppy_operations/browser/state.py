@@ -10,13 +10,13 @@ from enum import StrEnum
 
 from django.contrib.auth import SESSION_KEY, get_user
 from django.contrib.auth.models import AnonymousUser
-from django.db import router
 from django.http import HttpRequest
 from django.utils import timezone
 
 from poppy_operations.browser import marks
 from poppy_operations.company import get_company
-from poppy_operations.models import Agent, Join, Operation
+from poppy_operations.models import Agent, Join
+from poppy_operations.models.databases import write_alias
 from poppy_operations.sessions.session import Session
 
 _READ = "_poppy_read_join"
@@ -133,7 +133,7 @@ def forget_ended_login(request: HttpRequest) -> None:
 def _read_join(request: HttpRequest, now: datetime) -> ReadJoin:
     session = request.session
     join = (
-        Join.objects.using(router.db_for_write(Operation))
+        Join.objects.using(write_alias())
         .select_related("agent")
         .filter(pk=marks.join_key(session))
         .first()

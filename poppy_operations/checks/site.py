@@ -12,18 +12,19 @@ from django.contrib.auth.middleware import AuthenticationMiddleware
 from django.contrib.sessions.backends import cache, signed_cookies
 from django.contrib.sessions.middleware import SessionMiddleware
 from django.core.checks import CheckMessage
-from django.db import connections, router
+from django.db import connections
 from django.urls import NoReverseMatch, URLResolver, get_resolver, reverse
 from django.utils.module_loading import import_string
 from django.views import View
 
-from poppy_operations.browser.atomic import atomic_aliases, gated_handler
+from poppy_operations.atomic_requests import atomic_aliases
 from poppy_operations.checks.configuration import declared
 from poppy_operations.checks.messages import message
 from poppy_operations.conf import conf
-from poppy_operations.declarations import registry
+from poppy_operations.declarations.registry import registry
+from poppy_operations.gated_handlers import gated_handler
 from poppy_operations.middleware import PersonalAgentMiddleware
-from poppy_operations.models import Operation
+from poppy_operations.models.databases import write_alias
 
 
 def views() -> list[Callable[..., Any]]:
@@ -97,7 +98,7 @@ def check_sessions(**_named: Any) -> list[CheckMessage]:
 
 def check_database(**_named: Any) -> list[CheckMessage]:
     """Check the database of the app's tables, without connecting to it."""
-    alias = router.db_for_write(Operation)
+    alias = write_alias()
     connection: Any = connections[alias]
     found = []
     if not connection.settings_dict["AUTOCOMMIT"]:

@@ -11,9 +11,10 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponseBase
 
-from poppy_operations.declarations import CurrentOperation, DeclaredAction
+from poppy_operations.declarations.current import CurrentOperation
+from poppy_operations.declarations.declared_action import DeclaredAction
 from poppy_operations.gate.calls import Call
-from poppy_operations.gate.content import RequestContent, parsed_body
+from poppy_operations.gate.comparing import RequestContent, parsed_body
 
 RUNNING = "_poppy_running"
 # By it a door knows a view whose Session and scope are asked for inside it, which is too late.

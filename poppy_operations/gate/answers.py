@@ -8,7 +8,7 @@ from typing import Any
 
 from django.http import HttpResponseBase
 
-from poppy_operations.declarations import CurrentOperation
+from poppy_operations.declarations.current import CurrentOperation
 from poppy_operations.models import Performance
 from poppy_operations.protocol import EXTENSION
 from poppy_operations.protocol.operation import DeclineStatement, ReturnedOperation

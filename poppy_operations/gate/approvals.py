@@ -9,7 +9,9 @@ from datetime import datetime
 from django.http import HttpRequest
 
 from poppy_operations.company import get_company
-from poppy_operations.declarations import CurrentOperation, Decline, registry
+from poppy_operations.declarations.current import CurrentOperation
+from poppy_operations.declarations.outcomes import Decline
+from poppy_operations.declarations.registry import registry
 from poppy_operations.gate.answers import (
     INVALID_REQUEST,
     Answer,
@@ -21,12 +23,12 @@ from poppy_operations.gate.answers import (
 )
 from poppy_operations.gate.callers import Caller
 from poppy_operations.gate.calls import Call
-from poppy_operations.gate.reading import is_expired, named_revision, record_of
-from poppy_operations.lifecycle import approving, performing
-from poppy_operations.lifecycle.durable import using
+from poppy_operations.gate.revisions import is_expired, named_revision, record_of
+from poppy_operations.lifecycle import approving, claims
 from poppy_operations.logs import about, log_of
 from poppy_operations.models import Decline as DeclineRow
 from poppy_operations.models import Operation, Revision
+from poppy_operations.models.databases import write_alias
 from poppy_operations.protocol.approval import (
     ApprovalStatement,
     MalformedApproval,
@@ -88,8 +90,8 @@ def checks_1_and_2(
         if caller.owner.is_challenged_for(operation.owner):
             return challenge(call.request, operation.operation_id)
         return None
-    if performing.is_lapsed(operation, call.now):
-        performing.free(operation, call.now)
+    if claims.is_lapsed(operation, call.now):
+        claims.free(operation, call.now)
         return checks_1_and_2(call, caller, statement)
     if operation.state == Operation.State.PERFORMED:
         return _replay(call, found, statement)
@@ -128,7 +130,9 @@ def declined_before(revision: Revision, statement: ApprovalStatement) -> Decline
     """The same decline again, whatever the policy says by now (AMB-23)."""
     if not revision.was_declined:  # type: ignore[attr-defined]  # an annotation of the queries'
         return None
-    row = DeclineRow.objects.using(using()).get(revision=revision, approver=statement.approver)
+    row = DeclineRow.objects.using(write_alias()).get(
+        revision=revision, approver=statement.approver
+    )
     alternative = None if row.alternative is None else json.loads(row.alternative)
     return Declined(
         DeclineStatement(statement.operation_id, statement.revision, row.reason, alternative)

@@ -11,7 +11,7 @@ from django.http import HttpRequest
 from poppy_operations.browser.marks import is_marked
 from poppy_operations.browser.state import browser_of
 from poppy_operations.company import get_company, verified_session
-from poppy_operations.declarations import Refusal
+from poppy_operations.declarations.outcomes import Refusal
 from poppy_operations.gate.answers import INVALID_REQUEST, INVALID_SESSION, Refused
 from poppy_operations.gate.calls import Call
 from poppy_operations.models import Operation

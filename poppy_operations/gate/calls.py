@@ -11,10 +11,12 @@ from typing import Any
 from django.http import HttpRequest, HttpResponseBase
 from django.utils import timezone
 
-from poppy_operations.declarations import CurrentOperation, DeclaredAction, Terms
-from poppy_operations.gate.content import RequestContent, keyed_digests
-from poppy_operations.gate.steps import Steps, site
+from poppy_operations.declarations.current import CurrentOperation
+from poppy_operations.declarations.declared_action import DeclaredAction
+from poppy_operations.declarations.terms import Terms
+from poppy_operations.gate.comparing import RequestContent, keyed_digests
 from poppy_operations.gate.stored import as_sent
+from poppy_operations.gate.sync_and_async import Steps, site
 from poppy_operations.models import Operation
 
 SiteTerms = Terms | HttpResponseBase

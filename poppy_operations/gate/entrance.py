@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 
-from poppy_operations.declarations import CurrentOperation, DeclaredAction
+from poppy_operations.declarations.current import CurrentOperation
+from poppy_operations.declarations.declared_action import DeclaredAction
 from poppy_operations.gate.answers import INVALID_REQUEST, Answer, Refused, SiteAnswer
 from poppy_operations.gate.callers import Caller, Visitor, who_asks
 from poppy_operations.gate.calls import Call, denied
@@ -20,7 +21,7 @@ from poppy_operations.gate.rounds import (
     transacted,
     ungated,
 )
-from poppy_operations.gate.steps import Steps, deciding, site
+from poppy_operations.gate.sync_and_async import Steps, deciding, site
 from poppy_operations.lifecycle.durable import Busy
 from poppy_operations.logs import log_of
 from poppy_operations.models import Revision

@@ -9,7 +9,7 @@ from poppy_operations.gate.approvals import read_approval
 from poppy_operations.gate.callers import Caller, Visitor, who_asks
 from poppy_operations.gate.calls import Call, denied
 from poppy_operations.gate.rounds import Visit, busy, rounds, transacted, ungated
-from poppy_operations.gate.steps import Steps, deciding
+from poppy_operations.gate.sync_and_async import Steps, deciding
 from poppy_operations.lifecycle.durable import Busy
 
 

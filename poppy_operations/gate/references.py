@@ -26,9 +26,9 @@ from poppy_operations.gate.approvals import (
     is_named,
     read_approval,
 )
-from poppy_operations.gate.asking import as_returned
 from poppy_operations.gate.callers import verified
-from poppy_operations.gate.reading import (
+from poppy_operations.gate.returning import as_returned
+from poppy_operations.gate.revisions import (
     has_record,
     is_expired,
     is_returnable,
@@ -37,7 +37,7 @@ from poppy_operations.gate.reading import (
     revision_of_ref,
     revision_of_watch,
 )
-from poppy_operations.lifecycle import approving, asking, performing
+from poppy_operations.lifecycle import approving, asking, claims
 from poppy_operations.lifecycle.durable import Busy
 from poppy_operations.models import Operation, Revision
 from poppy_operations.protocol.approval import ApprovalStatement
@@ -84,7 +84,7 @@ def _for_reference(
         if session.owner.is_challenged_for(operation.owner):
             return challenge(request, operation.operation_id)
         return INVALID_REQUEST
-    if performing.is_lapsed(operation, now) and _freed(operation, now):
+    if claims.is_lapsed(operation, now) and _freed(operation, now):
         return None
     if statement is None:
         return _looked_up(session, revision, now)
@@ -93,7 +93,7 @@ def _for_reference(
 
 def _freed(operation: Operation, now: datetime) -> bool:
     try:
-        return performing.free(operation, now)
+        return claims.free(operation, now)
     except Busy:
         return False  # Answered as if it had not been tried.
 
@@ -195,7 +195,7 @@ def watched(request: HttpRequest, watch: str, now: datetime) -> str:
     if revision is None or revision.operation.owner != session.owner:
         return "unknown"
     operation = revision.operation
-    freed = performing.is_lapsed(operation, now) and _freed(operation, now)
+    freed = claims.is_lapsed(operation, now) and _freed(operation, now)
     if not freed and operation.state in {Operation.State.PERFORMING, Operation.State.PERFORMED}:
         return str(operation.state)
     if is_expired(revision, now):

@@ -9,8 +9,10 @@ from datetime import datetime
 from functools import partial
 from typing import TypeVar
 
-from poppy_operations.browser.atomic import switched_off_aliases
-from poppy_operations.declarations import CurrentOperation, NotPerformed, Terms
+from poppy_operations.atomic_requests import switched_off_aliases
+from poppy_operations.declarations.current import CurrentOperation
+from poppy_operations.declarations.outcomes import NotPerformed
+from poppy_operations.declarations.terms import Terms
 from poppy_operations.gate.answers import (
     BUSY,
     Answer,
@@ -20,17 +22,17 @@ from poppy_operations.gate.answers import (
     Undeclared,
 )
 from poppy_operations.gate.approvals import checks_1_and_2, decline, declined_before, is_named
-from poppy_operations.gate.asking import Ask, ask, ask_under_way
-from poppy_operations.gate.attempt import Lost, OtherTerms, Outcome, Run, answer_of
 from poppy_operations.gate.callers import Caller
 from poppy_operations.gate.calls import Call, Wanted, asked_terms, denied
-from poppy_operations.gate.in_database import perform_in_database
-from poppy_operations.gate.outside import perform_outside
-from poppy_operations.gate.reading import has_record, is_expired, is_in_use, live_revisions
-from poppy_operations.gate.steps import Steps, database, deciding, site
+from poppy_operations.gate.performing.attempt import Lost, OtherTerms, Outcome, Run, answer_of
+from poppy_operations.gate.performing.external import perform_outside
+from poppy_operations.gate.performing.in_database import perform_in_database
+from poppy_operations.gate.performing.queued import NotQueued, perform_queued
+from poppy_operations.gate.returning import Ask, ask, ask_under_way
+from poppy_operations.gate.revisions import has_record, is_expired, is_in_use, live_revisions
+from poppy_operations.gate.sync_and_async import Steps, database, deciding, site
 from poppy_operations.gate.transactions import in_transactions, mark_for_rollback
-from poppy_operations.gate.worker import NotQueued, perform_queued
-from poppy_operations.lifecycle import performing
+from poppy_operations.lifecycle import claims
 from poppy_operations.lifecycle.approving import stated
 from poppy_operations.lifecycle.durable import Busy
 from poppy_operations.logs import log_of
@@ -147,12 +149,10 @@ def _picture(call: Call, owner: Owner, slot: str | None = None) -> Sequence[Revi
     """The owner's live revisions, once every attempt that lapsed has been freed."""
     rows = live_revisions(owner, call.now, slot)
     lapsed = {
-        row.operation_id: row.operation
-        for row in rows
-        if performing.is_lapsed(row.operation, call.now)
+        row.operation_id: row.operation for row in rows if claims.is_lapsed(row.operation, call.now)
     }
     for operation in lapsed.values():
-        performing.free(operation, call.now)
+        claims.free(operation, call.now)
     return live_revisions(owner, call.now, slot) if lapsed else rows
 
 

@@ -10,7 +10,7 @@ from django.shortcuts import resolve_url
 from django.urls import NoReverseMatch
 
 from poppy_operations.conf import conf
-from poppy_operations.lifecycle.performing import StoredAnswer
+from poppy_operations.lifecycle.finishing import StoredAnswer
 
 # Of one response or one connection, or a secret of the one who got it (cookies, CSRF tokens).
 NOT_STORED = frozenset(

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from django.db import connections, transaction
 
-from poppy_operations.gate.steps import Steps, database
+from poppy_operations.gate.sync_and_async import Steps, database
 
 T = TypeVar("T")
 

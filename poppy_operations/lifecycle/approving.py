@@ -10,9 +10,10 @@ from uuid import UUID
 from django.db import IntegrityError
 
 from poppy_operations.conf import conf
-from poppy_operations.declarations import Decline as DeclineDecision
-from poppy_operations.lifecycle.durable import durably, using
+from poppy_operations.declarations.outcomes import Decline as DeclineDecision
+from poppy_operations.lifecycle.durable import durably
 from poppy_operations.models import Approval, Decline, Operation, Revision
+from poppy_operations.models.databases import write_alias
 from poppy_operations.protocol.approval import ApprovalStatement
 from poppy_operations.protocol.ids import new_attempt
 from poppy_operations.signals import approval_declined, approval_recorded, tell
@@ -43,7 +44,7 @@ def record(statement: ApprovalStatement, revision: Revision, *, sid: str, now: d
     approval = stated(statement, revision, sid=sid, now=now)
     approval.recorded_for = revision
     try:
-        durably(lambda: approval.save(using=using(), force_insert=True))
+        durably(lambda: approval.save(using=write_alias(), force_insert=True))
     except IntegrityError:
         return False
     tell(approval_recorded, operation=revision.operation, revision=revision, approval=approval)
@@ -73,7 +74,7 @@ def decline(
 
     def write() -> bool:
         moved = (
-            Operation.objects.using(using())
+            Operation.objects.using(write_alias())
             .filter(pk=operation.pk, attempt=operation.attempt)
             .exclude(state=Operation.State.PERFORMED)
         )
@@ -85,7 +86,7 @@ def decline(
         if held:
             # An earlier try has given it an ID, which on SQLite may be another row's by now.
             row.pk = None
-            row.save(using=using())
+            row.save(using=write_alias())
         return bool(held)
 
     try:
@@ -106,7 +107,7 @@ def void(approval: Approval, *, by: str, because: str, now: datetime) -> bool:
     def write() -> bool:
         nonlocal tried
         held = (
-            Operation.objects.using(using())
+            Operation.objects.using(write_alias())
             .filter(pk=operation.pk, state=Operation.State.OPEN)
             .update(attempt=new_attempt())
         )
@@ -114,7 +115,7 @@ def void(approval: Approval, *, by: str, because: str, now: datetime) -> bool:
             tried = True
             return True
         # Perhaps the first try did it, whose commit took effect and went unheard.
-        mine = Approval.objects.using(using()).filter(pk=approval.pk, **voided)
+        mine = Approval.objects.using(write_alias()).filter(pk=approval.pk, **voided)
         return tried and mine.exists()
 
     return durably(write)
@@ -127,10 +128,12 @@ def void_among(
 
     Their revisions are retired: an approval that is sent again finds no terms to put it back to.
     """
-    standing = Approval.objects.using(using()).filter(
+    standing = Approval.objects.using(write_alias()).filter(
         operation=operation, pk__in=approvals, voided_at=None
     )
     revisions = list(standing.values_list("revision_id", flat=True))
     voided = standing.update(voided_at=now, voided_by=by, voided_because=because)
-    Revision.objects.using(using()).filter(pk__in=revisions, retired_at=None).update(retired_at=now)
+    Revision.objects.using(write_alias()).filter(pk__in=revisions, retired_at=None).update(
+        retired_at=now
+    )
     return voided

@@ -10,8 +10,9 @@ from datetime import datetime, timedelta
 from django.db import IntegrityError
 from django.db.models import Exists, OuterRef
 
-from poppy_operations.lifecycle.durable import durably, using
+from poppy_operations.lifecycle.durable import durably
 from poppy_operations.models import Approval, Operation, Revision
+from poppy_operations.models.databases import write_alias
 from poppy_operations.protocol.ids import (
     new_attempt,
     new_operation_id,
@@ -48,7 +49,7 @@ def return_operation(asked: Asked, now: datetime) -> Revision | None:
     """Store a new operation with its first revision; ``None`` where its slot is taken."""
 
     def write() -> Revision:
-        operation = Operation.objects.using(using()).create(
+        operation = Operation.objects.using(write_alias()).create(
             operation_id=new_operation_id(asked.prefix),
             action=asked.action,
             interface=asked.interface,
@@ -73,7 +74,7 @@ def return_revision(asked: Asked, operation: Operation, now: datetime) -> Revisi
 
     def write() -> Revision | None:
         counted = (
-            Operation.objects.using(using())
+            Operation.objects.using(write_alias())
             .filter(pk=operation.pk, revision_count=operation.revision_count)
             .exclude(state=Operation.State.PERFORMED)
             .update(revision_count=number)
@@ -96,7 +97,7 @@ def _returned(write: Callable[[], Revision | None]) -> Revision | None:
 def _store_revision(asked: Asked, operation: Operation, number: int, now: datetime) -> Revision:
     on_website = asked.interface == Operation.Interface.WEBSITE
     expires_at = (now + asked.lifetime).replace(microsecond=0)
-    return Revision.objects.using(using()).create(
+    return Revision.objects.using(write_alias()).create(
         operation=operation,
         revision=new_revision(
             owner=operation.owner_digest,
@@ -125,7 +126,7 @@ def _store_revision(asked: Asked, operation: Operation, number: int, now: dateti
 
 def mark_looked_up(revision: Revision, now: datetime) -> None:
     """Note that the agent has seen the terms, so that they do not give way to other asks."""
-    Revision.objects.using(using()).filter(pk=revision.pk, looked_up_at=None).update(
+    Revision.objects.using(write_alias()).filter(pk=revision.pk, looked_up_at=None).update(
         looked_up_at=now
     )
 
@@ -133,7 +134,7 @@ def mark_looked_up(revision: Revision, now: datetime) -> None:
 def retire(revision: Revision, now: datetime) -> bool:
     """Let a revision that nobody ever looked up give way. False where somebody just did."""
     unseen = (
-        Revision.objects.using(using())
+        Revision.objects.using(write_alias())
         .filter(pk=revision.pk, looked_up_at=None, retired_at=None)
         .filter(~Exists(Approval.objects.filter(recorded_for=OuterRef("pk"))))
     )

@@ -13,11 +13,10 @@ from django.db import (
     InternalError,
     OperationalError,
     connections,
-    router,
     transaction,
 )
 
-from poppy_operations.models import Operation
+from poppy_operations.models.databases import write_alias
 
 T = TypeVar("T")
 
@@ -48,14 +47,9 @@ class OuterTransaction(ImproperlyConfigured):
         )
 
 
-def using() -> str:
-    """The alias that our rows are written to, and read from where a read decides."""
-    return router.db_for_write(Operation)
-
-
 def ensure_autocommit() -> None:
     """Refuse a connection whose commits nobody makes: a durable block would not commit there."""
-    connection = connections[using()]
+    connection = connections[write_alias()]
     if not connection.in_atomic_block and not connection.get_autocommit():
         message = "AUTOCOMMIT is off: nothing would be committed, so nothing is performed."
         raise Busy(message)
@@ -76,7 +70,7 @@ def durably(write: Callable[[], T]) -> T:
 
 def _drop_lost_connection() -> None:
     """Let the second try have a new connection where the first one's was lost."""
-    connection = connections[using()]
+    connection = connections[write_alias()]
     if (
         connection.errors_occurred
         and not connection.in_atomic_block
@@ -100,7 +94,7 @@ def enter_outermost(stack: ExitStack) -> None:
     Raises ``OuterTransaction`` inside any other.
     """
     try:
-        stack.enter_context(transaction.atomic(using=using(), durable=True))
+        stack.enter_context(transaction.atomic(using=write_alias(), durable=True))
     except RuntimeError as error:
         raise OuterTransaction from error
 

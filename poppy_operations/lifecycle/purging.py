@@ -6,8 +6,9 @@ from datetime import datetime, timedelta
 
 from django.db.models import Exists, OuterRef, QuerySet
 
-from poppy_operations.lifecycle.durable import durably, using
+from poppy_operations.lifecycle.durable import durably
 from poppy_operations.models import Operation, Performance, Revision, Settlement
+from poppy_operations.models.databases import write_alias
 from poppy_operations.protocol.ids import new_attempt
 
 # An ask that just read a slot and a claim at the very edge find their rows still here, and an agent
@@ -23,7 +24,7 @@ def forgettable(now: datetime) -> QuerySet[Operation]:
     settled = Settlement.objects.filter(**of_it, settled_at__gte=since)
     # Of what is younger nothing need be looked for: nothing expires or ends before its beginning.
     return (
-        Operation.objects.using(using())
+        Operation.objects.using(write_alias())
         .exclude(state=Operation.State.PERFORMING)
         .filter(~Exists(live), ~Exists(performed), ~Exists(settled), created_at__lt=since)
     )
@@ -42,7 +43,7 @@ def forget(now: datetime, most: int) -> int:
         # waited, PostgreSQL looks at the row again, but not at its revisions: so ask once more.
         forgettable(now).filter(pk__in=found).update(attempt=held)
         forgettable(now).filter(pk__in=found, attempt=held).update(attempt=doomed)
-        rows = Operation.objects.using(using()).filter(pk__in=found, attempt=doomed)
+        rows = Operation.objects.using(write_alias()).filter(pk__in=found, attempt=doomed)
         _, deleted = rows.delete()
         return deleted.get("poppy_operations.Operation", 0)
 

@@ -9,15 +9,11 @@ from uuid import UUID
 from django.db.models import F, Q, QuerySet
 
 from poppy_operations.lifecycle.approving import void_among
-from poppy_operations.lifecycle.durable import durably, using
-from poppy_operations.lifecycle.performing import (
-    StoredAnswer,
-    of_attempt,
-    open_changes,
-    performed_changes,
-    store_performance,
-)
+from poppy_operations.lifecycle.claims import of_attempt, open_changes
+from poppy_operations.lifecycle.durable import durably
+from poppy_operations.lifecycle.finishing import StoredAnswer, performed_changes, store_performance
 from poppy_operations.models import Approval, Operation, Performance, Settlement
+from poppy_operations.models.databases import write_alias
 from poppy_operations.signals import operation_settled, tell
 
 
@@ -91,7 +87,7 @@ def settle(
         # An earlier try has given it an ID, which on SQLite may be another row's by now.
         tried, settlement.pk = settlement.pk is not None, None
         if settled:
-            settlement.save(using=using())
+            settlement.save(using=write_alias())
         elif tried:
             settlement.pk = _settled_before(settlement)
         return settlement.pk is not None
@@ -121,7 +117,9 @@ def _settled_before(settlement: Settlement) -> int | None:
     """The row of an earlier try, whose commit took effect and went unheard."""
     names = ("operation", "attempt", "outcome", "settled_by", "because", "settled_at")
     same = {name: getattr(settlement, name) for name in names}
-    return Settlement.objects.using(using()).filter(**same).values_list("pk", flat=True).first()
+    return (
+        Settlement.objects.using(write_alias()).filter(**same).values_list("pk", flat=True).first()
+    )
 
 
 def _not_performed(settlement: Settlement, void: Collection[UUID], *, is_barred: bool) -> bool:
@@ -140,7 +138,7 @@ def _performed(settlement: Settlement, approval_id: UUID, answer: StoredAnswer, 
     operation, now = settlement.operation, settlement.settled_at
     settled = _examined(operation, now).update(**performed_changes(operation))
     if settled:
-        approval = Approval.objects.using(using()).get(pk=approval_id)
+        approval = Approval.objects.using(write_alias()).get(pk=approval_id)
         attempt = settlement.attempt
         store_performance(operation, approval, answer, attempt=attempt, now=now, how=how)
     return bool(settled)
@@ -162,6 +160,6 @@ def _remember_barred_key(operation: Operation) -> None:
     The outside refuses the key by now, to an attempt that has begun since as well; whatever that
     one did under it before, reconcile would have told as performed.
     """
-    Operation.objects.using(using()).filter(
+    Operation.objects.using(write_alias()).filter(
         pk=operation.pk, barred_keys=operation.barred_keys
     ).exclude(state=Operation.State.PERFORMED).update(barred_keys=F("barred_keys") + 1)

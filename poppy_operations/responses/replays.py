@@ -8,7 +8,7 @@ from http import HTTPStatus
 from django.http import HttpResponse
 
 from poppy_operations.gate.stored import sent_again
-from poppy_operations.lifecycle.performing import StoredAnswer
+from poppy_operations.lifecycle.finishing import StoredAnswer
 from poppy_operations.models import Performance
 from poppy_operations.responses.bodies import not_stored
 

@@ -9,8 +9,8 @@ from rest_framework.request import Request
 
 from poppy_operations.company import get_company
 from poppy_operations.gate.answers import Refused
+from poppy_operations.gate.authorization import user_of_session
 from poppy_operations.gate.callers import verified, without_session
-from poppy_operations.gate.scopes import user_of_session
 from poppy_operations.rest_framework.errors import core_error
 from poppy_operations.sessions.session import Session
 from poppy_operations.sessions.verification import has_session

@@ -7,7 +7,7 @@ from typing import Any
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
-from poppy_operations.gate.scopes import scope_refusal
+from poppy_operations.gate.authorization import scope_refusal
 from poppy_operations.rest_framework.errors import core_error
 from poppy_operations.sessions.verification import has_session
 

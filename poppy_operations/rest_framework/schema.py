@@ -14,10 +14,10 @@ from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema as SpectacularSchema
 from drf_spectacular.plumbing import ComponentIdentity, ComponentRegistry, ResolvedComponent
 
-from poppy_operations.browser.atomic import GATE, handlers
 from poppy_operations.conf import conf
-from poppy_operations.declarations import DeclaredAction
-from poppy_operations.doors.gated import ACTION
+from poppy_operations.declarations.declared_action import DeclaredAction
+from poppy_operations.doors.gating import ACTION
+from poppy_operations.gated_handlers import GATE, handlers
 from poppy_operations.protocol import VERSION
 from poppy_operations.rest_framework.authentication import PersonalAgentAuthentication
 from poppy_operations.rest_framework.permissions import HasScope

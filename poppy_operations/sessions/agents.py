@@ -9,10 +9,10 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
-from django.db import router
 from django.db.models import Q, QuerySet
 
-from poppy_operations.models import Agent, Operation
+from poppy_operations.models import Agent
+from poppy_operations.models.databases import write_alias
 from poppy_operations.models.lengths import NAME_LENGTH
 from poppy_operations.sessions.clock import epoch, stored
 from poppy_operations.sessions.fetching import checked_url, fetch
@@ -54,8 +54,7 @@ def known_agent(client_id: str) -> Agent:
 
 def listed_agents() -> QuerySet[Agent]:
     """Give the whole allow-list, revoked agents included, by client ID."""
-    using = router.db_for_write(Operation)
-    return Agent.objects.using(using).order_by("client_id")
+    return Agent.objects.using(write_alias()).order_by("client_id")
 
 
 def revoked_client_ids() -> QuerySet[Agent, str]:

@@ -21,8 +21,8 @@ from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from poppy_operations.browser.atomic import never_atomic
-from poppy_operations.declarations import registry
+from poppy_operations.atomic_requests import never_atomic
+from poppy_operations.declarations.registry import registry
 from poppy_operations.gate.answers import BUSY, EndpointAnswer, Recorded, Status
 from poppy_operations.gate.references import at_endpoint
 from poppy_operations.lifecycle.durable import Busy

@@ -22,8 +22,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods
 
+from poppy_operations.atomic_requests import never_atomic
 from poppy_operations.browser import joins, marks
-from poppy_operations.browser.atomic import never_atomic
 from poppy_operations.browser.state import read_join
 from poppy_operations.company import get_company
 from poppy_operations.conf import conf

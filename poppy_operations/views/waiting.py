@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_GET
 
-from poppy_operations.browser.atomic import never_atomic
+from poppy_operations.atomic_requests import never_atomic
 from poppy_operations.gate.references import watched
 from poppy_operations.protocol.ids import is_ref
 from poppy_operations.responses.bodies import json_answer

@@ -8,7 +8,8 @@ from typing import Any
 from django.http import HttpRequest, JsonResponse
 
 from poppy_operations import Company, Decline, Refusal
-from poppy_operations.declarations import CurrentOperation, DeclaredAction
+from poppy_operations.declarations.current import CurrentOperation
+from poppy_operations.declarations.declared_action import DeclaredAction
 from poppy_operations.protocol.approval import ApprovalStatement
 
 

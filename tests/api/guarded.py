@@ -17,8 +17,8 @@ from rest_framework.throttling import BaseThrottle
 from rest_framework.views import APIView
 
 from poppy_operations import operation_of
+from poppy_operations.decorators import personal_agents
 from poppy_operations.rest_framework import HasScope
-from poppy_operations.views.api import personal_agents
 from tests.api import orders
 from tests.api.site import Agents, Class, gated
 

@@ -19,8 +19,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from poppy_operations import CurrentOperation, Terms, operation_of
+from poppy_operations.decorators import personal_agents
 from poppy_operations.rest_framework import PersonalAgentAuthentication
-from poppy_operations.views.api import personal_agents
 from tests.api import orders
 from tests.shop import operations as shop
 

@@ -14,12 +14,12 @@ from django.views.decorators.csrf import csrf_exempt
 from rest_framework.views import APIView
 
 from poppy_operations.company import Company
+from poppy_operations.decorators import personal_agents
 from poppy_operations.rest_framework import HasScope
 from poppy_operations.sessions.agents import revoke_agent
 from poppy_operations.sessions.refusals import KeysUnavailable
 from poppy_operations.sessions.tokens import TokenVerifier
 from poppy_operations.testing.agents import ABSENT
-from poppy_operations.views.api import personal_agents
 from tests.agents import HOST, SessionOf
 from tests.api.agents import ORDER, ApiClient, operation_in
 from tests.api.test_callers import basic

@@ -19,9 +19,9 @@ from rest_framework.permissions import AllowAny
 from rest_framework.views import APIView
 
 from poppy_operations import operation_of
+from poppy_operations.decorators import personal_agents
 from poppy_operations.lifecycle.durable import OuterTransaction
 from poppy_operations.models import Operation
-from poppy_operations.views.api import personal_agents
 from tests.api import orders, site
 from tests.api.agents import ApiClient
 from tests.shop import operations as website

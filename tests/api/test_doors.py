@@ -9,7 +9,7 @@ from django.db import connection
 from django.http import HttpResponse, StreamingHttpResponse
 from django.test import Client
 
-from poppy_operations.declarations import registry
+from poppy_operations.declarations.registry import registry
 from poppy_operations.models import Operation
 from tests.api.agents import ORDER, ApiClient
 from tests.api.orders import ApiBehaviour

@@ -12,7 +12,7 @@ from django.template.response import TemplateResponse
 from rest_framework.response import Response
 
 from poppy_operations import CurrentOperation
-from poppy_operations.lifecycle import performing
+from poppy_operations.lifecycle import finishing
 from poppy_operations.models import Operation, Performance
 from tests.api.agents import ORDER, ApiClient, operation_in
 from tests.api.orders import LOCATION, ApiBehaviour
@@ -255,7 +255,7 @@ def test_an_error_after_the_answer_was_rendered_is_answered_in_its_own_form(
         raise ValueError(message)
 
     with monkeypatch.context() as patched:
-        patched.setattr(performing, "finish", fails)
+        patched.setattr(finishing, "finish", fails)
         answer = agents_api.approve(operation)
     assert (answer.status_code, answer.json()) == (500, {"caught": "ValueError"})
     error = agents_api.send(body="not json")

@@ -20,10 +20,11 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from poppy_operations import NotPerformed, Terms, background, maintenance
-from poppy_operations.declarations import CurrentOperation, registry
-from poppy_operations.gate import worker
-from poppy_operations.gate.worker import as_response, perform_attempt
-from poppy_operations.lifecycle import performing
+from poppy_operations.declarations.current import CurrentOperation
+from poppy_operations.declarations.registry import registry
+from poppy_operations.gate.performing import queued
+from poppy_operations.gate.performing.queued import as_response, perform_attempt
+from poppy_operations.lifecycle import claims, finishing, queueing
 from poppy_operations.lifecycle.durable import Busy
 from poppy_operations.models import Approval, Operation, Performance
 from poppy_operations.testing.agents import PersonalAgent
@@ -160,7 +161,7 @@ def test_a_worker_that_read_the_attempt_before_another_one_started_it_has_lost(
 ) -> None:
     mine = job()
     mine.send()
-    monkeypatch.setattr(performing, "start", lambda *args: False)
+    monkeypatch.setattr(queueing, "start", lambda *args: False)
     assert broker.deliver() == [False]
 
     assert mine.times == 0
@@ -182,14 +183,14 @@ def test_a_message_that_comes_after_a_late_attempt_performed_it_is_nothing_to_te
     mine = job(effects="external")
     mine.send()
     operation = Operation.objects.get()
-    late = performing.finish_external(
+    late = finishing.finish_external(
         operation,
         Approval.objects.get(),
-        performing.StoredAnswer(200),
+        finishing.StoredAnswer(200),
         attempt="c" * 32,
         now=timezone.now(),
     )
-    assert late is performing.Finish.LATE
+    assert late is finishing.Finish.LATE
     hooks("external", effects="database")
     assert broker.deliver() == [False]
 
@@ -236,13 +237,13 @@ def test_a_start_that_is_interrupted_is_left_to_whoever_started_it(
 ) -> None:
     mine = job(effects=effects)
     mine.send()
-    start = performing.start
+    start = queueing.start
 
     def interrupted(*args: Any) -> bool:
         start(*args)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(performing, "start", interrupted)
+    monkeypatch.setattr(queueing, "start", interrupted)
     with pytest.raises(KeyboardInterrupt):
         broker.deliver()
 
@@ -272,12 +273,12 @@ def test_a_claim_that_was_lost_is_looked_at_again(
     job: MakeJob, broker: Queue, monkeypatch: pytest.MonkeyPatch, door: str
 ) -> None:
     mine = job(door)
-    begin, answers = performing.begin, [False]
+    begin, answers = claims.begin, [False]
 
     def lost_at_first(*args: Any, **options: Any) -> bool:
         return answers.pop() if answers else begin(*args, **options)
 
-    monkeypatch.setattr(performing, "begin", lost_at_first)
+    monkeypatch.setattr(claims, "begin", lost_at_first)
     assert mine.send().status_code == (403 if door == "website" else 503)
     assert broker.deliver() == [True]
     assert mine.times == 1
@@ -288,16 +289,16 @@ def test_a_claim_that_was_interrupted_before_the_queue_had_it_is_given_back(
     job: MakeJob, broker: Queue, monkeypatch: pytest.MonkeyPatch, door: str
 ) -> None:
     mine = job(door)
-    begin = performing.begin
+    begin = claims.begin
 
     def interrupted(*args: Any, **options: Any) -> bool:
         begin(*args, **options)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(performing, "begin", interrupted)
+    monkeypatch.setattr(claims, "begin", interrupted)
     with pytest.raises(KeyboardInterrupt):
         mine.send()
-    monkeypatch.setattr(performing, "begin", begin)
+    monkeypatch.setattr(claims, "begin", begin)
     assert (broker.messages, state()) == ([], "open")
     mine.send()
     assert broker.deliver() == [True]
@@ -635,14 +636,14 @@ def test_of_two_repeats_at_once_one_gets_the_refusal_and_the_other_one_tries_aga
     job: MakeJob, broker: Queue, hooks: Any, monkeypatch: pytest.MonkeyPatch, effects: str
 ) -> None:
     mine = refused(job, broker, hooks, gone(), effects=effects)
-    take, others = performing.take_refusal, []
+    take, others = queueing.take_refusal, []
 
     def other_one_first(*args: Any) -> bool:
-        monkeypatch.setattr(performing, "take_refusal", take)
+        monkeypatch.setattr(queueing, "take_refusal", take)
         others.append(mine.send().status_code)
         return take(*args)
 
-    monkeypatch.setattr(performing, "take_refusal", other_one_first)
+    monkeypatch.setattr(queueing, "take_refusal", other_one_first)
     assert mine.send().status_code == 503
     assert others == [410]
     assert len(broker.messages) == 2
@@ -699,7 +700,7 @@ def test_what_cannot_be_released_is_ended_by_its_lease(
     mine = job(effects=effects)
     mine.send()
     hooks(effects, perform=refusing(gone()))
-    monkeypatch.setattr(performing, "release", busy)
+    monkeypatch.setattr(claims, "release", busy)
     assert broker.deliver() == [True]
 
     assert state() == "performing"
@@ -822,7 +823,7 @@ def test_a_response_that_is_rendered_late_is_rendered_by_the_worker(
 
 def test_a_worker_has_no_request_to_compare() -> None:
     with pytest.raises(NotImplementedError, match="no request"):
-        worker._no_content()
+        queued._no_content()
 
 
 # A queue of the site's own

@@ -17,7 +17,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 from rest_framework.viewsets import ViewSet
 
-from poppy_operations.browser.atomic import switched_off_aliases
+from poppy_operations.atomic_requests import switched_off_aliases
 
 POST = frozenset({"POST"})
 

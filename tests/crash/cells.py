@@ -13,7 +13,8 @@ from django.test import Client
 
 from poppy_operations import maintenance
 from poppy_operations.conf import conf
-from poppy_operations.gate.worker import perform_attempt
+from poppy_operations.gate.performing.queued import perform_attempt
+from poppy_operations.maintenance import requeueing
 from poppy_operations.models import Operation
 from poppy_operations.testing.agents import PersonalAgent, TokenIssuer
 from tests.agents import SessionOf, approval_of, reference
@@ -23,7 +24,7 @@ from tests.shop.models import Effect
 AGENT = PersonalAgent()
 NUMBERS = count(1)
 MARGIN = timedelta(seconds=1)
-WORKERS_WAIT = maintenance.AGAIN_AFTER
+WORKERS_WAIT = requeueing.AGAIN_AFTER
 DOORS = ("website", "async", "api", "background")
 EFFECTS = ("database", "external")
 

@@ -13,8 +13,8 @@ from typing import Any, NoReturn
 from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from poppy_operations.gate import worker
-from poppy_operations.lifecycle import performing
+from poppy_operations.gate.performing import queued
+from poppy_operations.lifecycle import claims, finishing, queueing
 from tests.crash.site import moments
 
 PATIENCE_S = 60
@@ -99,15 +99,15 @@ def _die_after(owner: Any, name: str) -> None:
 
 
 def _die_around_finish(die_at: Callable[[Any, str], None]) -> None:
-    die_at(performing, "finish")
-    die_at(performing, "finish_external")
+    die_at(finishing, "finish")
+    die_at(finishing, "finish_external")
 
 
 # Called in the child; the step at which it then dies. The last of each group is after the end of
 # everything, and before the answer is sent or the message acknowledged.
 OF_A_REQUEST: dict[str, Callable[[], None]] = {
-    "before begin": lambda: _die_before(performing, "begin"),
-    "after begin": lambda: _die_after(performing, "begin"),
+    "before begin": lambda: _die_before(claims, "begin"),
+    "after begin": lambda: _die_after(claims, "begin"),
 }
 OF_THE_ACTION: dict[str, Callable[[], None]] = {
     "before the effect": lambda: setattr(moments, "before_effect", die),
@@ -115,17 +115,17 @@ OF_THE_ACTION: dict[str, Callable[[], None]] = {
     "before finish": lambda: _die_around_finish(_die_before),
     # With effects in the database, it is not committed then.
     "after finish": lambda: _die_around_finish(_die_after),
-    "after the commit": lambda: _die_before(performing, "tell_performed"),
+    "after the commit": lambda: _die_before(finishing, "tell_performed"),
     "at the end": lambda: None,
 }
 OF_ENQUEUEING: dict[str, Callable[[], None]] = {
-    "before enqueue": lambda: _die_before(worker, "enqueue"),
-    "after enqueue": lambda: _die_after(worker, "enqueue"),
+    "before enqueue": lambda: _die_before(queued, "enqueue"),
+    "after enqueue": lambda: _die_after(queued, "enqueue"),
     "at the end": lambda: None,
 }
 OF_A_WORKER: dict[str, Callable[[], None]] = {
-    "before start": lambda: _die_before(performing, "start"),
-    "after start": lambda: _die_after(performing, "start"),
+    "before start": lambda: _die_before(queueing, "start"),
+    "after start": lambda: _die_after(queueing, "start"),
 }
 
 

@@ -12,7 +12,7 @@ import pytest
 import time_machine
 
 from poppy_operations import NotPerformed, maintenance
-from poppy_operations.lifecycle import performing
+from poppy_operations.lifecycle import claims, queueing
 from poppy_operations.models import Approval, Operation
 from tests.crash.cells import EFFECTS, MEETINGS, Cell, bring_to_an_end
 from tests.crash.dying import OF_THE_ACTION, Moment, is_killed, kill_at
@@ -70,7 +70,7 @@ def test_a_request_that_is_killed_at_any_moment_has_its_effect_once(
     door: str, effects: str, clock: Clock
 ) -> None:
     def run(cell: Cell, moment: Moment) -> None:
-        moment.watch_from(performing, "begin")
+        moment.watch_from(claims, "begin")
         cell.send()
 
     at_least = 4 if door == "background" else 6
@@ -87,7 +87,7 @@ def test_a_worker_that_is_killed_at_any_moment_has_its_effect_once(
         return cell
 
     def run(cell: Cell, moment: Moment) -> None:
-        moment.watch_from(performing, "start")
+        moment.watch_from(queueing, "start")
         cell.deliver()
 
     kill_at_every_moment(queued, run, at_least=6)
@@ -111,7 +111,7 @@ def test_a_request_that_fails_and_is_killed_at_any_moment_has_its_effect_once(
 ) -> None:
     def run(cell: Cell, moment: Moment) -> None:
         setattr(moments, when, failure)
-        moment.watch_from(performing, "begin")
+        moment.watch_from(claims, "begin")
         with suppress(Broken):
             cell.send()
 
@@ -129,7 +129,7 @@ def test_a_request_that_takes_over_and_is_killed_at_any_moment_has_its_effect_on
         return cell
 
     def run(cell: Cell, moment: Moment) -> None:
-        moment.watch_from(performing, "free")
+        moment.watch_from(claims, "free")
         cell.send()
 
     kill_at_every_moment(abandoned, run, at_least=10)

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from poppy_operations import NotPerformed, Performed, maintenance
 from poppy_operations.checks.site import check_database
-from poppy_operations.gate.worker import perform_attempt
+from poppy_operations.gate.performing.queued import perform_attempt
 from poppy_operations.models import Approval, Operation
 from tests.agents import HOST
 from tests.api.orders import transfer

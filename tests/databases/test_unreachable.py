@@ -11,7 +11,7 @@ from django.db import connections
 
 from example_project.tour.server import free_port
 from poppy_operations.gate import callers, rounds
-from poppy_operations.lifecycle import performing
+from poppy_operations.lifecycle import claims
 from poppy_operations.sessions import verification
 from tests.databases.doors import Door, effects_left
 from tests.databases.routers import ELSEWHERE
@@ -44,7 +44,7 @@ MOMENTS: dict[str, tuple[Any, str]] = {
     "agent": (verification, "find_agent"),
     "browser": (callers, "browser_of"),
     "checks": (rounds, "performed_or_performing"),
-    "claim": (performing, "begin"),
+    "claim": (claims, "begin"),
 }
 REACHED = {
     **{name: ("browser", "checks", "claim") for name in DOORS if "website" in name},

@@ -19,7 +19,7 @@ from typing import Any
 from django import forms
 
 from poppy_operations import Action
-from poppy_operations.declarations import registry
+from poppy_operations.declarations.registry import registry
 from tests.docs.pages import Block, blocks
 
 

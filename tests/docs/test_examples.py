@@ -19,7 +19,7 @@ from django.utils import timezone
 import poppy_operations.tasks  # noqa: F401  registers them
 from poppy_operations import Action, Terms
 from poppy_operations.browser.state import browser_of
-from poppy_operations.declarations import registry
+from poppy_operations.declarations.registry import registry
 from poppy_operations.maintenance import reconcile, revoke, settle_by_hand
 from poppy_operations.models import Operation
 from poppy_operations.sessions.refusals import InvalidSession, InvalidToken, KeysUnavailable

@@ -34,7 +34,7 @@ def public(module: Any) -> set[str]:
         for name, member in vars(module).items()
         if not name.startswith("_")
         and (inspect.isfunction(member) or inspect.isclass(member))
-        and member.__module__ == module.__name__
+        and f"{member.__module__}.".startswith(f"{module.__name__}.")
     }
 
 

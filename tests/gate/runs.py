@@ -12,12 +12,13 @@ from asgiref.sync import async_to_sync, sync_to_async
 from django.http import HttpResponse
 from django.test import RequestFactory
 
-from poppy_operations.declarations import CurrentOperation, Terms
-from poppy_operations.gate.attempt import Outcome, Run
+from poppy_operations.declarations.current import CurrentOperation
+from poppy_operations.declarations.terms import Terms
 from poppy_operations.gate.callers import Caller
 from poppy_operations.gate.calls import Call
+from poppy_operations.gate.performing.attempt import Outcome, Run
 from poppy_operations.gate.rounds import perform
-from poppy_operations.gate.steps import arun, run
+from poppy_operations.gate.sync_and_async import arun, run
 from poppy_operations.models import Operation, Performance, Revision
 from poppy_operations.protocol.canonical import digest
 from tests.lifecycle.rows import NOW, OWNER, approval_of, read, returned

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from django.http import HttpRequest, HttpResponse
 
-from poppy_operations.declarations import DeclaredAction, Terms
+from poppy_operations.declarations.declared_action import DeclaredAction
+from poppy_operations.declarations.terms import Terms
 from poppy_operations.gate.calls import Call, asked_terms, denied
-from poppy_operations.gate.steps import run
+from poppy_operations.gate.sync_and_async import run
 from tests.agents import SessionOf
 from tests.shop.models import Item
 from tests.shop.operations import Behaviour, buy

@@ -17,9 +17,9 @@ from django.test.client import encode_multipart
 from django.urls import ResolverMatch, resolve
 from rest_framework import serializers
 
-from poppy_operations.declarations import Terms
+from poppy_operations.declarations.terms import Terms
 from poppy_operations.gate.calls import Call
-from poppy_operations.gate.content import RequestContent, keyed_digests, parsed_body
+from poppy_operations.gate.comparing import RequestContent, keyed_digests, parsed_body
 from tests.shop.models import Item
 from tests.shop.operations import buy
 

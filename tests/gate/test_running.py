@@ -25,10 +25,10 @@ from django.http import (
     StreamingHttpResponse,
 )
 
-from poppy_operations.declarations import NotPerformed
+from poppy_operations.declarations.outcomes import NotPerformed
 from poppy_operations.gate.answers import PlainlyPerformed, SiteAnswer, StillPerforming
-from poppy_operations.gate.attempt import Run
-from poppy_operations.lifecycle import performing
+from poppy_operations.gate.performing.attempt import Run
+from poppy_operations.lifecycle import finishing
 from poppy_operations.models import Performance
 from poppy_operations.signals import operation_performed, outcome_unknown
 from tests.gate.runs import DONE, TERMS, Attempt, effects_left
@@ -458,7 +458,7 @@ def test_outside_whatever_fails_after_an_unknown_outcome_is_loud_and_answered_as
     mode: str, caplog: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     attempt = Attempt("external", mode, ending=raising(ValueError("a fault")))
-    monkeypatch.setattr(performing, "mark_unknown", lambda *_: raising(LookupError)())
+    monkeypatch.setattr(finishing, "mark_unknown", lambda *_: raising(LookupError)())
     monkeypatch.setattr(Run, "read_again", lambda _self: raising(LookupError)())
     with caplog.at_level(logging.ERROR, LOG):
         outcome = attempt.go()

@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
-from poppy_operations.declarations import Each, Refusal
-from poppy_operations.gate import asking as gate_asking
+from poppy_operations.declarations.outcomes import Refusal
+from poppy_operations.declarations.terms import Each
+from poppy_operations.gate import returning as gate_asking
 from poppy_operations.gate.answers import ApprovalRequired, Refused, StillPerforming, Undeclared
-from poppy_operations.gate.asking import Ask, ask, ask_under_way
 from poppy_operations.gate.callers import Caller
 from poppy_operations.gate.calls import Wanted
-from poppy_operations.gate.reading import is_in_use, live_revisions
+from poppy_operations.gate.returning import Ask, ask, ask_under_way
+from poppy_operations.gate.revisions import is_in_use, live_revisions
 from poppy_operations.lifecycle import asking
 from poppy_operations.lifecycle.durable import Busy
 from poppy_operations.models import Operation, Revision

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from asgiref.sync import async_to_sync
 
-from poppy_operations.declarations import NotPerformed
+from poppy_operations.declarations.outcomes import NotPerformed
 from poppy_operations.gate.answers import SiteAnswer
-from poppy_operations.gate.attempt import Run
-from poppy_operations.lifecycle import performing
+from poppy_operations.gate.performing.attempt import Run
+from poppy_operations.lifecycle import claims, finishing
 from tests.gate.runs import DONE, Attempt, effects_left
 from tests.lifecycle.rows import facts
 
@@ -44,7 +44,7 @@ def cancelled_while(attempt: Attempt, place: Any, name: str, monkeypatch: Any) -
 @pytest.mark.parametrize("effects", ["database", "external"])
 def test_cancelled_at_begin_the_claim_is_given_back(effects: str, monkeypatch: Any) -> None:
     attempt = Attempt(effects, "async")
-    cancelled_while(attempt, performing, "begin", monkeypatch)
+    cancelled_while(attempt, claims, "begin", monkeypatch)
     assert (attempt.state, effects_left()) == ("open", 0)
     assert facts(attempt.run.operation)["attempt"] != attempt.run.attempt
 
@@ -53,7 +53,7 @@ def test_cancelled_at_begin_the_claim_is_given_back(effects: str, monkeypatch: A
 def test_cancelled_at_a_begin_that_was_lost_nothing_changes(effects: str, monkeypatch: Any) -> None:
     attempt = Attempt(effects, "async")
     attempt.again(mode="sync").run.begin()
-    cancelled_while(attempt, performing, "begin", monkeypatch)
+    cancelled_while(attempt, claims, "begin", monkeypatch)
     assert (attempt.state, effects_left()) == ("performing", 0)
 
 
@@ -117,7 +117,7 @@ def test_cancelled_at_finish_it_is_performed(
     effects: str, name: str, interface: str, monkeypatch: Any
 ) -> None:
     attempt = Attempt(effects, "async", interface)
-    cancelled_while(attempt, performing, name, monkeypatch)
+    cancelled_while(attempt, finishing, name, monkeypatch)
     assert (attempt.state, effects_left()) == ("performed", 1)
     assert attempt.performance.status == 201
 
@@ -149,7 +149,7 @@ def test_cancelled_while_an_unknown_outcome_is_marked_it_is_marked(monkeypatch: 
         raise ValueError(message)
 
     attempt = Attempt("external", "async", ending=fault)
-    cancelled_while(attempt, performing, "mark_unknown", monkeypatch)
+    cancelled_while(attempt, finishing, "mark_unknown", monkeypatch)
     assert attempt.state == "unknown"
 
 

@@ -21,10 +21,10 @@ from django.db import (
 )
 from django.http import HttpResponse
 
-from poppy_operations.gate import in_database
 from poppy_operations.gate.answers import SiteAnswer, StillPerforming
-from poppy_operations.gate.attempt import Run
-from poppy_operations.lifecycle import performing
+from poppy_operations.gate.performing import in_database
+from poppy_operations.gate.performing.attempt import Run
+from poppy_operations.lifecycle import claims, finishing
 from poppy_operations.lifecycle.durable import Busy, OuterTransaction
 from poppy_operations.models import Decline
 from poppy_operations.signals import operation_performed
@@ -107,7 +107,7 @@ def test_where_nobody_knows_whether_an_attempt_was_committed_nobody_says_that_it
         message = "server closed the connection unexpectedly"
         raise Busy(message)
 
-    monkeypatch.setattr(performing, "release", gone)
+    monkeypatch.setattr(claims, "release", gone)
     with caplog.at_level(logging.ERROR, "poppy_operations"):
         outcome = attempt.go()
     assert outcome == StillPerforming(attempt.operation.operation_id, 2)
@@ -129,7 +129,7 @@ def test_an_attempt_that_is_gone_by_the_time_it_is_read_is_not_said_to_have_fail
 
 def test_a_commit_whose_answer_was_lost_was_performed(mode: str, monkeypatch: Any) -> None:
     attempt = Attempt("database", mode)
-    original = performing.finish
+    original = finishing.finish
     commit = type(connections["default"])._commit
 
     def lost(wrapper: Any) -> None:
@@ -142,7 +142,7 @@ def test_a_commit_whose_answer_was_lost_was_performed(mode: str, monkeypatch: An
         monkeypatch.setattr(type(connections["default"]), "_commit", lost)
         return original(*args, **options)
 
-    monkeypatch.setattr(performing, "finish", finish)
+    monkeypatch.setattr(finishing, "finish", finish)
     assert attempt.go() == SiteAnswer(DONE)
     assert (attempt.state, effects_left()) == ("performed", 1)
 
@@ -157,7 +157,7 @@ def test_on_commit_work_runs_for_the_performer_and_never_for_a_loser(mode: str) 
 
     loser.happen = lose
     assert isinstance(loser.go(), StillPerforming)
-    performing.release(loser.run.operation, loser.run.attempt)
+    claims.release(loser.run.operation, loser.run.attempt)
     winner = loser.again(happen=lambda: transaction.on_commit(lambda: ran.append("winner")))
     assert winner.go() == SiteAnswer(DONE)
     assert ran == ["winner"]
@@ -188,7 +188,7 @@ def test_a_commit_that_the_database_refuses_is_busy_and_nothing_was_performed(
     mode: str, monkeypatch: Any
 ) -> None:
     attempt = Attempt("database", mode)
-    original = performing.finish
+    original = finishing.finish
     commit = type(connections["default"])._commit
 
     def refused(wrapper: Any) -> None:
@@ -200,7 +200,7 @@ def test_a_commit_that_the_database_refuses_is_busy_and_nothing_was_performed(
         monkeypatch.setattr(type(connections["default"]), "_commit", refused)
         return original(*args, **options)
 
-    monkeypatch.setattr(performing, "finish", finish)
+    monkeypatch.setattr(finishing, "finish", finish)
     with pytest.raises(Busy, match="could not serialize access"):
         attempt.go()
     assert (attempt.state, effects_left()) == ("open", 0)
@@ -212,14 +212,14 @@ def test_a_connection_lost_at_the_commit_is_rolled_back_released_and_busy(
 ) -> None:
     needs_a_server()
     attempt = Attempt("database", mode)
-    original = performing.finish
+    original = finishing.finish
 
     def finish(*args: Any, **options: Any) -> bool:
         finished = original(*args, **options)
         lose_connection()
         return finished
 
-    monkeypatch.setattr(performing, "finish", finish)
+    monkeypatch.setattr(finishing, "finish", finish)
     with pytest.raises(Busy):
         attempt.go()
     monkeypatch.undo()
@@ -253,7 +253,7 @@ def test_a_fault_in_the_finish_is_rolled_back_released_and_passes(
     def fault(*args: Any, **options: Any) -> bool:
         raise LookupError
 
-    monkeypatch.setattr(performing, "finish", fault)
+    monkeypatch.setattr(finishing, "finish", fault)
     with pytest.raises(LookupError):
         attempt.go()
     assert (attempt.state, effects_left()) == ("open", 0)
@@ -373,13 +373,13 @@ def test_where_sqlite_begins_without_its_lock_the_claim_is_written_first(
     if connection.vendor != "sqlite":
         pytest.skip("about SQLite")
     held: list[str] = []
-    hold = performing.hold
+    hold = claims.hold
 
     def noted(*args: Any) -> bool:
         held.append("held")
         return hold(*args)
 
-    monkeypatch.setattr(performing, "hold", noted)
+    monkeypatch.setattr(claims, "hold", noted)
     assert Attempt("database", mode).go() == SiteAnswer(DONE)
     assert held == []
     monkeypatch.setattr(in_database, "_begins_with_the_lock", lambda connection: False)

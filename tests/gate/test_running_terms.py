@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from django.http import Http404, HttpResponse, JsonResponse
 
-from poppy_operations.declarations import NotPerformed
-from poppy_operations.gate import in_database
+from poppy_operations.declarations.outcomes import NotPerformed
 from poppy_operations.gate.answers import Replay, SiteAnswer, StillPerforming
-from poppy_operations.gate.attempt import OtherTerms
-from poppy_operations.lifecycle import performing
+from poppy_operations.gate.performing import in_database
+from poppy_operations.gate.performing.attempt import OtherTerms
+from poppy_operations.lifecycle import claims, finishing
 from poppy_operations.models import Performance
 from poppy_operations.signals import operation_performed
 from tests.gate.runs import DONE, OTHER_TERMS, TERMS, Attempt, effects_left
@@ -78,7 +78,7 @@ def test_outside_the_terms_are_not_asked_again(mode: str) -> None:
 
 def taken_over(attempt: Attempt, *, then: Any = None) -> None:
     """Let another request free the lapsed attempt and, where it is said so, run its own."""
-    assert performing.free(read(attempt.run.operation), LONG_AFTER)
+    assert claims.free(read(attempt.run.operation), LONG_AFTER)
     if then is not None:
         then(attempt.again(mode="sync"))
 
@@ -212,7 +212,7 @@ def test_a_late_finish_in_the_database_is_rolled_back_and_answers_for_the_other_
     mode: str, monkeypatch: Any, caplog: Any, then: Any
 ) -> None:
     attempt = Attempt("database", mode, ending=lambda: JsonResponse({"late": True}))
-    original = performing.finish
+    original = finishing.finish
 
     def finish(*args: Any, **options: Any) -> bool:
         if options["attempt"] != attempt.run.attempt:
@@ -228,7 +228,7 @@ def test_a_late_finish_in_the_database_is_rolled_back_and_answers_for_the_other_
 
     moved: list[int] = []
     undo = in_database._roll_back
-    monkeypatch.setattr(performing, "finish", finish)
+    monkeypatch.setattr(finishing, "finish", finish)
     monkeypatch.setattr(in_database, "_roll_back", rolled_back)
     with caplog.at_level(logging.WARNING, LOG), told_by(operation_performed) as told:
         outcome = attempt.go()
@@ -241,12 +241,12 @@ def test_a_late_finish_after_a_take_over_that_did_nothing_is_not_told_as_failed(
     mode: str, monkeypatch: Any
 ) -> None:
     attempt = Attempt("database", mode)
-    monkeypatch.setattr(performing, "finish", lambda *args, **options: False)
+    monkeypatch.setattr(finishing, "finish", lambda *args, **options: False)
     undo = in_database._roll_back
 
     def rolled_back(stack: Any, reason: BaseException) -> None:
         undo(stack, reason)
-        performing.free(read(attempt.run.operation), LONG_AFTER)
+        claims.free(read(attempt.run.operation), LONG_AFTER)
 
     monkeypatch.setattr(in_database, "_roll_back", rolled_back)
     assert attempt.go() == StillPerforming(attempt.operation.operation_id, 2)

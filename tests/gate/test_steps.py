@@ -14,7 +14,7 @@ from asgiref.sync import async_to_sync, sync_to_async
 from django.db import DatabaseError, connection, transaction
 
 from poppy_operations.gate import transactions
-from poppy_operations.gate.steps import Step, Steps, arun, database, run, site
+from poppy_operations.gate.sync_and_async import Step, Steps, arun, database, run, site
 from poppy_operations.gate.transactions import in_transactions
 from tests.shop.models import Effect
 

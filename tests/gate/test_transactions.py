@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.db import connection, connections, transaction
 
-from poppy_operations.gate.steps import Steps, run, site
+from poppy_operations.gate.sync_and_async import Steps, run, site
 from poppy_operations.gate.transactions import in_transactions, mark_for_rollback
 from tests.shop.models import Effect
 

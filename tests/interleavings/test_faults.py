@@ -14,7 +14,7 @@ from django.db import OperationalError, connection
 from django.utils import timezone
 
 from poppy_operations import maintenance
-from poppy_operations.declarations import NotPerformed, Performed
+from poppy_operations.declarations.outcomes import NotPerformed, Performed
 from poppy_operations.lifecycle.approving import void
 from poppy_operations.models import Approval, Operation, Settlement
 from poppy_operations.signals import operation_performed, operation_settled

@@ -11,7 +11,7 @@ import time_machine
 from django.utils import timezone
 
 from poppy_operations import Performed, maintenance
-from poppy_operations.lifecycle import performing
+from poppy_operations.lifecycle import claims
 from poppy_operations.lifecycle.approving import void
 from poppy_operations.models import Approval, Operation, Settlement
 from tests.agents import SessionOf, reference
@@ -31,7 +31,7 @@ def test_an_approval_that_is_voided_after_the_checks_performs_nothing(
     browser = signed_out.browser()
     _, ref = reference(browser.post(path, ORDER))
     approval = signed_out.approve(ref)
-    begin = performing.begin
+    begin = claims.begin
 
     def voided_first(*args: Any, **options: Any) -> bool:
         recorded = Approval.objects.select_related("operation").get(voided_at=None)
@@ -39,7 +39,7 @@ def test_an_approval_that_is_voided_after_the_checks_performs_nothing(
         return begin(*args, **options)
 
     with monkeypatch.context() as meanwhile:
-        meanwhile.setattr(performing, "begin", voided_first)
+        meanwhile.setattr(claims, "begin", voided_first)
         answer = browser.post(path, ORDER)
     assert answer.status_code == 403
     assert effects() == []
@@ -98,8 +98,10 @@ def test_an_attempt_in_the_database_is_freed_though_its_action_reaches_outside_b
         signed_out.approve(ref)
         with monkeypatch.context() as old_process:
             # It begins, and its process dies.
-            old_process.setattr("poppy_operations.gate.in_database._enter", die)
-            old_process.setattr("poppy_operations.gate.attempt.Run.release", lambda run: None)
+            old_process.setattr("poppy_operations.gate.performing.in_database._enter", die)
+            old_process.setattr(
+                "poppy_operations.gate.performing.attempt.Run.release", lambda run: None
+            )
             with pytest.raises(SystemExit):
                 browser.post(path, ORDER)
         monkeypatch.setattr(declared.buy, "effects", "external")

@@ -15,8 +15,8 @@ from django.http import HttpRequest, HttpResponseBase, JsonResponse
 from django.urls import path
 
 from poppy_operations import Action, operation_of
+from poppy_operations.decorators import personal_agents
 from poppy_operations.models import Operation
-from poppy_operations.views.api import personal_agents
 from tests.agents import HOST, SessionOf, approval_of
 from tests.api.agents import ApiClient
 from tests.api.orders import order_terms

@@ -13,9 +13,10 @@ from django.dispatch import Signal
 
 from poppy_operations.lifecycle.approving import stated
 from poppy_operations.lifecycle.asking import Asked, return_operation
-from poppy_operations.lifecycle.durable import using
-from poppy_operations.lifecycle.performing import StoredAnswer, begin
+from poppy_operations.lifecycle.claims import begin
+from poppy_operations.lifecycle.finishing import StoredAnswer
 from poppy_operations.models import Approval, Operation, Revision
+from poppy_operations.models.databases import write_alias
 from poppy_operations.protocol.approval import ApprovalStatement
 from poppy_operations.protocol.canonical import digest
 from poppy_operations.protocol.owner import Owner
@@ -64,7 +65,7 @@ def approval_of(revision: Revision, approver: str = "user") -> Approval:
 
 def read(row: Any) -> Any:
     """A row as it is stored now."""
-    return type(row).objects.using(using()).get(pk=row.pk)
+    return type(row).objects.using(write_alias()).get(pk=row.pk)
 
 
 def facts(operation: Operation) -> dict[str, Any]:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from django.db import OperationalError, connection
 
-from poppy_operations.declarations import Decline as Decision
-from poppy_operations.lifecycle import approving, asking, performing
+from poppy_operations.declarations.outcomes import Decline as Decision
+from poppy_operations.lifecycle import approving, asking, claims, finishing
 from poppy_operations.lifecycle.durable import Busy
 from poppy_operations.models import Approval, Decline, Operation, Revision
 from poppy_operations.protocol.approval import ApprovalStatement
@@ -156,7 +156,7 @@ def test_decline_shuts_out_what_was_checked_before_and_is_kept() -> None:
     assert told.calls[0]["decline"] == row
     assert told.calls[0]["revision"] == revision
     assert told.in_transaction == [False]
-    assert not performing.begin(
+    assert not claims.begin(
         seen, approval_of(revision), attempt=MINE, effects="database", lease_s=60, now=NOW
     )
 
@@ -174,7 +174,7 @@ def test_decline_of_an_operation_that_moved_on_is_nothing() -> None:
 def test_decline_of_what_was_begun_and_opened_again_meanwhile_is_nothing() -> None:
     revision = returned()
     begun(read(revision))
-    performing.release(revision.operation, MINE)
+    claims.release(revision.operation, MINE)
     before = facts(revision.operation)
     assert not decline(revision)
     assert not Decline.objects.exists()
@@ -185,7 +185,7 @@ def test_decline_of_a_performed_operation_is_nothing() -> None:
     revision = returned()
     approval = begun(revision)
     stale = read(revision)
-    performing.finish(revision.operation, approval, ANSWER, attempt=MINE, now=NOW)
+    finishing.finish(revision.operation, approval, ANSWER, attempt=MINE, now=NOW)
     assert not decline(stale)
     assert not decline(read(revision))
     assert not Decline.objects.exists()
@@ -260,9 +260,7 @@ def test_amb_24_void_takes_an_unused_approval_back_and_shuts_out_whoever_has_che
     assert voided.voided_at is not None
     assert read(revision).retired_at is not None
     assert facts(revision.operation)["state"] == "open"
-    assert not performing.begin(
-        seen, approval, attempt=MINE, effects="database", lease_s=60, now=NOW
-    )
+    assert not claims.begin(seen, approval, attempt=MINE, effects="database", lease_s=60, now=NOW)
 
 
 def test_void_of_an_approval_in_use_is_too_late() -> None:
@@ -278,7 +276,7 @@ def test_void_of_an_approval_in_use_is_too_late() -> None:
 def test_void_of_an_approval_that_was_used_up_is_too_late() -> None:
     revision = returned(interface="website")
     approval = begun(revision, approval=record(revision))
-    performing.finish(revision.operation, approval, ANSWER, attempt=MINE, now=NOW)
+    finishing.finish(revision.operation, approval, ANSWER, attempt=MINE, now=NOW)
     assert not void(approval)
     assert read(approval).voided_at is None
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from poppy_operations.lifecycle import approving, asking, performing
+from poppy_operations.lifecycle import approving, asking, finishing
 from poppy_operations.lifecycle.durable import Busy
 from poppy_operations.models import Operation, Revision
 from poppy_operations.protocol.canonical import digest
@@ -113,7 +113,7 @@ def test_return_operation_in_a_taken_slot_gives_nothing_and_leaves_nothing() -> 
 def test_the_slot_of_a_performed_operation_is_free_again() -> None:
     revision = returned()
     approval = begun(revision)
-    assert performing.finish(revision.operation, approval, ANSWER, attempt=MINE, now=NOW)
+    assert finishing.finish(revision.operation, approval, ANSWER, attempt=MINE, now=NOW)
     assert returned().operation_id != revision.operation_id
 
 
@@ -173,7 +173,7 @@ def test_return_revision_of_a_performed_operation_gives_nothing(is_stale: bool) 
     first = returned()
     operation = read(first.operation)
     approval = begun(first)
-    performing.finish(operation, approval, ANSWER, attempt=MINE, now=NOW)
+    finishing.finish(operation, approval, ANSWER, attempt=MINE, now=NOW)
     if not is_stale:
         operation = read(operation)
     assert asking.return_revision(ASKED, operation, NOW) is None

@@ -10,10 +10,11 @@ import pytest
 import time_machine
 from django.db.models import F
 
-from poppy_operations.lifecycle import performing
-from poppy_operations.lifecycle.durable import Busy, using
-from poppy_operations.lifecycle.performing import Finish, StoredAnswer
+from poppy_operations.lifecycle import claims, finishing, queueing
+from poppy_operations.lifecycle.durable import Busy
+from poppy_operations.lifecycle.finishing import Finish, StoredAnswer
 from poppy_operations.models import Approval, Operation, Performance, Revision
+from poppy_operations.models.databases import write_alias
 from poppy_operations.signals import operation_performed, outcome_unknown
 from tests.lifecycle.rows import (
     ANSWER,
@@ -59,7 +60,7 @@ def assert_open_again(operation: Operation, was: str) -> None:
 
 def begin(operation: Operation, approval: Approval, **options: Any) -> bool:
     options = {"attempt": MINE, "effects": "database", "lease_s": 60, "now": NOW, **options}
-    return performing.begin(operation, approval, **options)
+    return claims.begin(operation, approval, **options)
 
 
 def test_begin_claims_an_open_operation_and_stores_the_approval(revision: Revision) -> None:
@@ -96,7 +97,7 @@ def test_begin_of_a_performing_operation_is_lost(revision: Revision) -> None:
 
 def test_begin_of_a_performed_operation_is_lost(revision: Revision) -> None:
     approval = begun(revision)
-    performing.finish(revision.operation, approval, ANSWER, attempt=MINE, now=NOW)
+    finishing.finish(revision.operation, approval, ANSWER, attempt=MINE, now=NOW)
     assert not begin(read(revision.operation), approval_of(revision), attempt=OTHER)
     assert facts(revision.operation)["state"] == "performed"
 
@@ -106,7 +107,7 @@ def test_begin_with_an_attempt_that_was_seen_before_something_changed_is_lost(
 ) -> None:
     stale = read(revision.operation)
     begun(revision)
-    performing.release(revision.operation, MINE)
+    claims.release(revision.operation, MINE)
     assert not begin(stale, approval_of(revision), attempt=OTHER)
     assert facts(revision.operation)["state"] == "open"
     assert Approval.objects.count() == 1
@@ -162,32 +163,32 @@ def test_begin_is_busy_at_the_first_failure_and_leaves_nothing(
 def test_of_two_that_enqueue_an_attempt_again_one_does(revision: Revision) -> None:
     begun(revision, queued=True)
     before, seen, later = facts(revision.operation), read(revision.operation), NOW + MINUTE
-    assert performing.enqueue_again(seen, later)
-    assert not performing.enqueue_again(seen, later + SECOND)
+    assert queueing.enqueue_again(seen, later)
+    assert not queueing.enqueue_again(seen, later + SECOND)
     assert facts(revision.operation) == {**before, "enqueued_at": later}
 
 
 def test_what_a_worker_has_started_is_not_enqueued_again(revision: Revision) -> None:
     begun(revision, queued=True)
     seen = read(revision.operation)
-    performing.start(seen, MINE, NOW)
-    assert not performing.enqueue_again(seen, NOW + MINUTE)
+    queueing.start(seen, MINE, NOW)
+    assert not queueing.enqueue_again(seen, NOW + MINUTE)
     assert facts(revision.operation)["enqueued_at"] == NOW
 
 
 def test_the_attempt_after_the_one_that_was_seen_is_not_enqueued_again(revision: Revision) -> None:
     approval = begun(revision, queued=True)
     seen = read(revision.operation)
-    performing.release_unstarted(seen, MINE)
+    queueing.release_unstarted(seen, MINE)
     begun(revision, queued=True, approval=approval, attempt=OTHER)
-    assert not performing.enqueue_again(seen, NOW + MINUTE)
+    assert not queueing.enqueue_again(seen, NOW + MINUTE)
     assert facts(revision.operation)["enqueued_at"] == NOW
 
 
 def test_enqueuing_again_is_busy_at_the_first_failure(revision: Revision) -> None:
     begun(revision, queued=True)
     with in_the_way("UPDATE", 1), pytest.raises(Busy):
-        performing.enqueue_again(read(revision.operation), NOW + MINUTE)
+        queueing.enqueue_again(read(revision.operation), NOW + MINUTE)
     assert facts(revision.operation)["enqueued_at"] == NOW
 
 
@@ -198,7 +199,7 @@ def test_start_gives_a_queued_attempt_a_lease_from_now(revision: Revision) -> No
     begun(revision, queued=True)
     before = facts(revision.operation)
     later = NOW + timedelta(minutes=5)
-    assert performing.start(read(revision.operation), MINE, later)
+    assert queueing.start(read(revision.operation), MINE, later)
     assert facts(revision.operation) == {
         **before,
         "started_at": later,
@@ -209,26 +210,26 @@ def test_start_gives_a_queued_attempt_a_lease_from_now(revision: Revision) -> No
 def test_start_of_a_message_that_came_twice_finds_it_started(revision: Revision) -> None:
     begun(revision, queued=True)
     operation = read(revision.operation)
-    assert performing.start(operation, MINE, NOW + SECOND)
+    assert queueing.start(operation, MINE, NOW + SECOND)
     before = facts(revision.operation)
-    assert not performing.start(operation, MINE, NOW + MINUTE)
+    assert not queueing.start(operation, MINE, NOW + MINUTE)
     assert facts(revision.operation) == before
 
 
 def test_start_of_another_attempt_or_of_one_that_is_over_does_nothing(revision: Revision) -> None:
     begun(revision, queued=True)
     before = facts(revision.operation)
-    assert not performing.start(read(revision.operation), OTHER, NOW)
+    assert not queueing.start(read(revision.operation), OTHER, NOW)
     assert facts(revision.operation) == before
-    performing.release(revision.operation, MINE)
-    assert not performing.start(read(revision.operation), MINE, NOW)
+    claims.release(revision.operation, MINE)
+    assert not queueing.start(read(revision.operation), MINE, NOW)
     assert facts(revision.operation)["state"] == "open"
 
 
 def test_start_is_busy_at_the_first_failure(revision: Revision) -> None:
     begun(revision, queued=True)
     with in_the_way("UPDATE", 1), pytest.raises(Busy):
-        performing.start(read(revision.operation), MINE, NOW)
+        queueing.start(read(revision.operation), MINE, NOW)
     assert facts(revision.operation)["started_at"] is None
 
 
@@ -236,11 +237,11 @@ def test_start_is_busy_at_the_first_failure(revision: Revision) -> None:
 
 
 def test_hold_tells_whether_the_attempt_has_the_claim(revision: Revision) -> None:
-    assert not performing.hold(revision.operation, MINE)
+    assert not claims.hold(revision.operation, MINE)
     begun(revision)
     before = facts(revision.operation)
-    assert performing.hold(revision.operation, MINE)
-    assert not performing.hold(revision.operation, OTHER)
+    assert claims.hold(revision.operation, MINE)
+    assert not claims.hold(revision.operation, OTHER)
     assert facts(revision.operation) == before
 
 
@@ -249,7 +250,7 @@ def test_hold_tells_whether_the_attempt_has_the_claim(revision: Revision) -> Non
 
 def finish(revision: Revision, approval: Approval, **options: Any) -> bool:
     options = {"attempt": MINE, "now": NOW + SECOND, **options}
-    return performing.finish(revision.operation, approval, ANSWER, **options)
+    return finishing.finish(revision.operation, approval, ANSWER, **options)
 
 
 def test_finish_performs_and_keeps_the_answer(revision: Revision) -> None:
@@ -283,7 +284,7 @@ def test_finish_of_an_attempt_that_nobody_took_over_is_good_after_its_lease(
 
 def test_finish_of_an_attempt_that_was_taken_over_does_nothing(revision: Revision) -> None:
     approval = begun(revision)
-    performing.free(read(revision.operation), NOW + timedelta(hours=1))
+    claims.free(read(revision.operation), NOW + timedelta(hours=1))
     before = facts(revision.operation)
     assert not finish(revision, approval)
     begun(revision, attempt=OTHER)
@@ -305,7 +306,7 @@ def test_finish_of_a_performed_operation_does_nothing(revision: Revision) -> Non
 
 def finish_external(revision: Revision, approval: Approval, **options: Any) -> Finish:
     options = {"attempt": MINE, "now": NOW + SECOND, **options}
-    return performing.finish_external(revision.operation, approval, ANSWER, **options)
+    return finishing.finish_external(revision.operation, approval, ANSWER, **options)
 
 
 def test_finish_external_performs_and_keeps_the_answer(revision: Revision) -> None:
@@ -320,7 +321,7 @@ def test_finish_external_after_it_was_marked_unknown_is_no_longer_unknown(
     revision: Revision,
 ) -> None:
     approval = begun(revision, effects="external")
-    performing.mark_unknown(revision.operation, MINE, NOW)
+    finishing.mark_unknown(revision.operation, MINE, NOW)
     assert finish_external(revision, approval) is Finish.FINISHED
     assert facts(revision.operation)["outcome_unknown_since"] is None
 
@@ -330,7 +331,7 @@ def test_finish_external_of_an_attempt_that_was_given_up_is_late_and_performed(
     revision: Revision, is_taken_over: bool
 ) -> None:
     approval = begun(revision, effects="external")
-    performing.release(revision.operation, MINE)
+    claims.release(revision.operation, MINE)
     if is_taken_over:
         begun(revision, effects="external", attempt=OTHER)
     assert finish_external(revision, approval) is Finish.LATE
@@ -345,7 +346,7 @@ def test_finish_external_of_a_performed_operation_is_lost_and_keeps_the_first_an
     revision: Revision,
 ) -> None:
     approval = begun(revision, effects="external")
-    performing.release(revision.operation, MINE)
+    claims.release(revision.operation, MINE)
     second = begun(revision, effects="external", attempt=OTHER)
     first = finish_external(revision, second, attempt=OTHER)
     assert (first, finish_external(revision, approval)) == (Finish.FINISHED, Finish.LOST)
@@ -354,7 +355,7 @@ def test_finish_external_of_a_performed_operation_is_lost_and_keeps_the_first_an
 
 def test_finish_external_is_not_told_how_another_operation_ended(revision: Revision) -> None:
     approval = begun(revision, effects="external")
-    performing.release(revision.operation, MINE)
+    claims.release(revision.operation, MINE)
     second = begun(revision, effects="external", attempt=OTHER)
     assert finish_external(revision, second, attempt=OTHER) is Finish.FINISHED
     neighbour = returned(slot="neighbour")
@@ -381,8 +382,8 @@ def test_finish_external_is_tried_once_more_and_then_busy(revision: Revision) ->
 def test_a_performance_is_told_with_the_row_as_it_was_committed(revision: Revision) -> None:
     approval = begun(revision)
     with told_by(operation_performed, and_fails=True) as told:
-        performing.finish(revision.operation, approval, StoredAnswer(200), attempt=MINE, now=NOW)
-        performing.tell_performed(revision, approval, late=True)
+        finishing.finish(revision.operation, approval, StoredAnswer(200), attempt=MINE, now=NOW)
+        finishing.tell_performed(revision, approval, late=True)
     assert told.calls == [
         {
             "operation": revision.operation,
@@ -403,9 +404,9 @@ def test_a_performance_is_told_as_one_in_time_unless_it_is_said_otherwise(
     revision: Revision,
 ) -> None:
     approval = begun(revision)
-    performing.finish(revision.operation, approval, ANSWER, attempt=MINE, now=NOW)
+    finishing.finish(revision.operation, approval, ANSWER, attempt=MINE, now=NOW)
     with told_by(operation_performed) as told:
-        performing.tell_performed(revision, approval)
+        finishing.tell_performed(revision, approval)
     assert told.calls[0]["late"] is False
 
 
@@ -415,7 +416,7 @@ def test_a_performance_is_told_as_one_in_time_unless_it_is_said_otherwise(
 @pytest.mark.parametrize("effects", ["database", "external"])
 def test_release_opens_the_operation_to_other_attempts(revision: Revision, effects: str) -> None:
     begun(revision, effects=effects)
-    assert performing.release(revision.operation, MINE)
+    assert claims.release(revision.operation, MINE)
     assert_open_again(revision.operation, MINE)
     assert facts(revision.operation)["lease_s"] == 60
 
@@ -423,26 +424,26 @@ def test_release_opens_the_operation_to_other_attempts(revision: Revision, effec
 def test_release_of_another_attempt_does_nothing(revision: Revision) -> None:
     begun(revision)
     before = facts(revision.operation)
-    assert not performing.release(revision.operation, OTHER)
+    assert not claims.release(revision.operation, OTHER)
     assert facts(revision.operation) == before
 
 
 def test_release_of_an_open_or_performed_operation_does_nothing(revision: Revision) -> None:
     seen = facts(revision.operation)
-    assert not performing.release(revision.operation, seen["attempt"])
+    assert not claims.release(revision.operation, seen["attempt"])
     assert facts(revision.operation) == seen
     approval = begun(revision)
     finish(revision, approval)
-    assert not performing.release(revision.operation, MINE)
+    assert not claims.release(revision.operation, MINE)
     assert facts(revision.operation)["state"] == "performed"
 
 
 def test_release_is_tried_once_more_and_then_busy(revision: Revision) -> None:
     begun(revision)
     with in_the_way("UPDATE", 99), pytest.raises(Busy):
-        performing.release(revision.operation, MINE)
+        claims.release(revision.operation, MINE)
     with in_the_way("UPDATE", 1):
-        assert performing.release(revision.operation, MINE)
+        assert claims.release(revision.operation, MINE)
 
 
 # The answer of a worker that refused
@@ -454,16 +455,16 @@ REFUSED = StoredAnswer(409, [("Content-Type", "image/png")], b"\x89PNG\x00")
 def refused(revision: Revision, answer: StoredAnswer = REFUSED) -> Operation:
     """A worker's attempt that ended with an answer for one repeat, as it is read then."""
     begun(revision, queued=True)
-    performing.start(read(revision.operation), MINE, NOW)
-    text = performing.refusal_text(revision, answer)
-    assert performing.release(revision.operation, MINE, text)
+    queueing.start(read(revision.operation), MINE, NOW)
+    text = queueing.refusal_text(revision, answer)
+    assert claims.release(revision.operation, MINE, text)
     operation: Operation = read(revision.operation)
     return operation
 
 
 @pytest.mark.parametrize("answer", [REFUSED, StoredAnswer(204), StoredAnswer(410, (), b"")])
 def test_a_refusal_is_kept_as_it_was(revision: Revision, answer: StoredAnswer) -> None:
-    found = performing.refusal_of(refused(revision, answer), revision)
+    found = queueing.refusal_of(refused(revision, answer), revision)
     assert found is not None
     assert (found.status, found.body) == (answer.status, answer.body)
     assert list(found.headers) == list(answer.headers)
@@ -471,15 +472,15 @@ def test_a_refusal_is_kept_as_it_was(revision: Revision, answer: StoredAnswer) -
 
 def test_a_refusal_is_of_one_revision(revision: Revision) -> None:
     operation = refused(revision)
-    assert performing.refusal_of(operation, Revision(revision="another one")) is None
-    assert performing.refusal_of(revision.operation, revision) is None  # as it was read before
+    assert queueing.refusal_of(operation, Revision(revision="another one")) is None
+    assert queueing.refusal_of(revision.operation, revision) is None  # as it was read before
 
 
 def test_a_refusal_is_taken_once(revision: Revision) -> None:
     operation, other = refused(revision), refused(returned(slot="other"))
     before = facts(operation)
-    assert performing.take_refusal(operation)
-    assert not performing.take_refusal(operation)
+    assert queueing.take_refusal(operation)
+    assert not queueing.take_refusal(operation)
     assert facts(operation) == {**before, "refusal": None}
     assert facts(other)["refusal"] is not None
 
@@ -489,14 +490,14 @@ def test_a_refusal_is_not_taken_by_who_read_the_operation_before_it_changed(
 ) -> None:
     operation = refused(revision)
     Operation.objects.update(attempt=OTHER)
-    assert not performing.take_refusal(operation)
+    assert not queueing.take_refusal(operation)
     assert facts(operation)["refusal"] is not None
 
 
 def test_taking_a_refusal_is_busy_at_the_first_failure(revision: Revision) -> None:
     operation = refused(revision)
     with in_the_way("UPDATE", 1), pytest.raises(Busy):
-        performing.take_refusal(operation)
+        queueing.take_refusal(operation)
     assert facts(operation)["refusal"] is not None
 
 
@@ -508,20 +509,20 @@ def test_whoever_begins_again_leaves_no_refusal(revision: Revision) -> None:
 
 def test_an_attempt_that_was_taken_over_leaves_no_refusal(revision: Revision) -> None:
     begun(revision, attempt=OTHER)
-    assert not performing.release(revision.operation, MINE, "[]")
+    assert not claims.release(revision.operation, MINE, "[]")
     assert facts(revision.operation)["refusal"] is None
 
 
 def test_release_unstarted_spares_what_a_worker_has_started(revision: Revision) -> None:
     begun(revision, queued=True)
-    performing.start(read(revision.operation), MINE, NOW)
-    assert not performing.release_unstarted(revision.operation, MINE)
+    queueing.start(read(revision.operation), MINE, NOW)
+    assert not queueing.release_unstarted(revision.operation, MINE)
     assert facts(revision.operation)["state"] == "performing"
 
 
 def test_release_unstarted_opens_what_no_worker_has_started(revision: Revision) -> None:
     begun(revision, queued=True)
-    assert performing.release_unstarted(revision.operation, MINE)
+    assert queueing.release_unstarted(revision.operation, MINE)
     assert_open_again(revision.operation, MINE)
 
 
@@ -546,8 +547,8 @@ def test_free_opens_only_what_can_do_nothing_any_more(
     begun(revision, effects=effects, queued=queued)
     before = facts(revision.operation)
     operation = read(revision.operation)
-    assert performing.is_lapsed(operation, NOW + after) is frees
-    assert performing.free(operation, NOW + after) is frees
+    assert claims.is_lapsed(operation, NOW + after) is frees
+    assert claims.free(operation, NOW + after) is frees
     if frees:
         assert_open_again(revision.operation, MINE)
         assert facts(revision.operation)["lease_s"] == 120
@@ -558,30 +559,30 @@ def test_free_opens_only_what_can_do_nothing_any_more(
 def test_free_spares_an_external_attempt_that_a_worker_has_started(revision: Revision) -> None:
     begun(revision, effects="external", queued=True)
     seen = read(revision.operation)
-    performing.start(seen, MINE, NOW)
-    assert performing.is_lapsed(seen, NOW + timedelta(days=1))
-    assert not performing.free(seen, NOW + timedelta(days=1))
+    queueing.start(seen, MINE, NOW)
+    assert claims.is_lapsed(seen, NOW + timedelta(days=1))
+    assert not claims.free(seen, NOW + timedelta(days=1))
     assert facts(revision.operation)["state"] == "performing"
 
 
 def test_free_spares_an_attempt_that_came_since_it_was_looked_at(revision: Revision) -> None:
     begun(revision)
     seen = read(revision.operation)
-    performing.release(revision.operation, MINE)
+    claims.release(revision.operation, MINE)
     begun(revision, attempt=OTHER)
     before = facts(revision.operation)
-    assert not performing.free(seen, NOW + timedelta(days=1))
+    assert not claims.free(seen, NOW + timedelta(days=1))
     assert facts(revision.operation) == before
 
 
 def test_free_of_an_open_or_performed_operation_does_nothing(revision: Revision) -> None:
     long_after = NOW + timedelta(days=1)
-    assert not performing.is_lapsed(revision.operation, long_after)
-    assert not performing.free(revision.operation, long_after)
+    assert not claims.is_lapsed(revision.operation, long_after)
+    assert not claims.free(revision.operation, long_after)
     finish(revision, begun(revision))
     performed = read(revision.operation)
-    assert not performing.is_lapsed(performed, long_after)
-    assert not performing.free(performed, long_after)
+    assert not claims.is_lapsed(performed, long_after)
+    assert not claims.free(performed, long_after)
     assert facts(performed)["state"] == "performed"
 
 
@@ -591,7 +592,7 @@ def test_free_doubles_the_lease_up_to_an_hour(revision: Revision) -> None:
     for _ in range(8):
         begun(revision, now=now)
         now += timedelta(hours=2)
-        assert performing.free(read(revision.operation), now)
+        assert claims.free(read(revision.operation), now)
         lengths.append(facts(revision.operation)["lease_s"])
     assert lengths == [120, 240, 480, 960, 1920, 3600, 3600, 3600]
 
@@ -600,9 +601,9 @@ def test_free_is_tried_once_more_and_then_busy(revision: Revision) -> None:
     begun(revision)
     lapsed = NOW + timedelta(hours=1)
     with in_the_way("UPDATE", 99), pytest.raises(Busy):
-        performing.free(read(revision.operation), lapsed)
+        claims.free(read(revision.operation), lapsed)
     with in_the_way("UPDATE", 1):
-        assert performing.free(read(revision.operation), lapsed)
+        assert claims.free(read(revision.operation), lapsed)
 
 
 # Unknown
@@ -613,7 +614,7 @@ def test_unknown_is_noted_and_told(revision: Revision) -> None:
     before = facts(revision.operation)
     operation = revision.operation  # as it was before the claim
     with told_by(outcome_unknown, and_fails=True) as told:
-        assert performing.mark_unknown(operation, MINE, NOW + SECOND)
+        assert finishing.mark_unknown(operation, MINE, NOW + SECOND)
     assert facts(operation) == {**before, "outcome_unknown_since": NOW + SECOND}
     assert [(call["operation"].pk, call["attempt"]) for call in told.calls] == [
         (operation.pk, MINE)
@@ -625,9 +626,9 @@ def test_unknown_is_noted_and_told(revision: Revision) -> None:
 
 def test_unknown_of_another_attempt_or_of_none_is_not_noted(revision: Revision) -> None:
     with told_by(outcome_unknown) as told:
-        assert not performing.mark_unknown(revision.operation, MINE, NOW)
+        assert not finishing.mark_unknown(revision.operation, MINE, NOW)
         begun(revision, effects="external")
-        assert not performing.mark_unknown(revision.operation, OTHER, NOW)
+        assert not finishing.mark_unknown(revision.operation, OTHER, NOW)
     assert told.calls == []
     assert facts(revision.operation)["outcome_unknown_since"] is None
 
@@ -635,13 +636,13 @@ def test_unknown_of_another_attempt_or_of_none_is_not_noted(revision: Revision) 
 def test_unknown_is_tried_once_more_and_then_busy(revision: Revision) -> None:
     begun(revision, effects="external")
     with in_the_way("UPDATE", 99), pytest.raises(Busy):
-        performing.mark_unknown(revision.operation, MINE, NOW)
+        finishing.mark_unknown(revision.operation, MINE, NOW)
     with in_the_way("UPDATE", 1):
-        assert performing.mark_unknown(revision.operation, MINE, NOW)
+        assert finishing.mark_unknown(revision.operation, MINE, NOW)
 
 
 def test_every_decision_is_made_where_it_is_written() -> None:
-    assert using() == "default"
+    assert write_alias() == "default"
 
 
 # A clock that was ahead
@@ -657,8 +658,8 @@ AHEAD = {
 def both_say(operation: Operation, now: datetime) -> bool:
     """Whether an attempt lapsed, as Python and the database say alike."""
     stored = read(operation)
-    says = performing.is_lapsed(stored, now)
-    found = Operation.objects.filter(performing.lapsed(now), pk=operation.pk)
+    says = claims.is_lapsed(stored, now)
+    found = Operation.objects.filter(claims.lapsed(now), pk=operation.pk)
     assert found.exists() is says
     return says
 
@@ -670,14 +671,14 @@ def test_an_attempt_that_began_by_a_clock_that_was_ahead_is_not_waited_for(
     with time_machine.travel(NOW, tick=False):
         begun(revision, now=NOW + MINUTE, **options)
         assert not both_say(revision.operation, NOW)
-        assert not performing.free(read(revision.operation), NOW)
+        assert not claims.free(read(revision.operation), NOW)
         just_past = NOW + MINUTE + timedelta(microseconds=1)
         Operation.objects.update(
             lease_until=F("lease_until") + timedelta(microseconds=1),
             started_at=None if "queued" in options else just_past,
         )
         assert both_say(revision.operation, NOW)
-        assert performing.free(read(revision.operation), NOW)
+        assert claims.free(read(revision.operation), NOW)
     assert facts(revision.operation)["state"] == "open"
 
 
@@ -688,7 +689,7 @@ def test_an_attempt_that_began_after_a_long_request_came_is_not_taken_for_ahead(
     with time_machine.travel(later, tick=False):
         begun(revision, now=later)
         assert not both_say(revision.operation, NOW)
-        assert not performing.free(read(revision.operation), NOW)
+        assert not claims.free(read(revision.operation), NOW)
 
 
 def test_an_external_attempt_that_began_by_a_clock_that_was_ahead_is_never_freed(
@@ -697,7 +698,7 @@ def test_an_external_attempt_that_began_by_a_clock_that_was_ahead_is_never_freed
     with time_machine.travel(NOW, tick=False):
         begun(revision, effects="external", now=NOW + timedelta(days=1))
         assert not both_say(revision.operation, NOW)
-        assert not performing.free(read(revision.operation), NOW)
+        assert not claims.free(read(revision.operation), NOW)
 
 
 @pytest.mark.parametrize("state", ["open", "performed"])

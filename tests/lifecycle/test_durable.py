@@ -196,7 +196,7 @@ def test_a_commit_is_one_of_the_database_that_operations_are_in(monkeypatch: Any
         return nullcontext()
 
     monkeypatch.setattr(transaction, "atomic", atomic)
-    monkeypatch.setattr(durable, "using", lambda: "elsewhere")
+    monkeypatch.setattr(durable, "write_alias", lambda: "elsewhere")
     with ExitStack() as stack:
         durable.enter_outermost(stack)
     assert entered == [{"using": "elsewhere", "durable": True}]

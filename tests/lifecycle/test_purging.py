@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from poppy_operations.lifecycle import asking, performing, purging, settling
+from poppy_operations.lifecycle import asking, finishing, purging, settling
 from poppy_operations.models import Operation, Performance, Revision, Settlement
 from tests.lifecycle.rows import (
     ANSWER,
@@ -46,9 +46,9 @@ def ends(revision: Revision, how: str, at: datetime) -> None:
     """End an external attempt at that time."""
     approval = begun(revision, effects="external")
     if how == "finished":
-        performing.finish_external(revision.operation, approval, ANSWER, attempt=MINE, now=at)
+        finishing.finish_external(revision.operation, approval, ANSWER, attempt=MINE, now=at)
     else:
-        performing.mark_unknown(revision.operation, MINE, NOW)
+        finishing.mark_unknown(revision.operation, MINE, NOW)
         answer = ANSWER if how == "performed" else None
         examined = read(revision.operation)
         assert settling.settle(examined, answer, how="settled", by="bob", because="", now=at)

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from poppy_operations.lifecycle import performing, settling
+from poppy_operations.lifecycle import claims, finishing, settling
 from poppy_operations.lifecycle.durable import Busy
-from poppy_operations.lifecycle.performing import StoredAnswer
+from poppy_operations.lifecycle.finishing import StoredAnswer
 from poppy_operations.models import Approval, Operation, Performance, Revision, Settlement
 from poppy_operations.signals import operation_settled
 from tests.lifecycle.rows import (
@@ -50,7 +50,7 @@ def test_settle_ends_what_ended_as_unknown_or_whose_lease_is_over(
     approval = begun(revision, effects="external")
     now = LEASE_OVER
     if because_of == "unknown":
-        performing.mark_unknown(revision.operation, MINE, NOW)
+        finishing.mark_unknown(revision.operation, MINE, NOW)
         now = NOW + SECOND
     operation = read(revision.operation)
     with told_by(operation_settled, and_fails=True) as told:
@@ -93,7 +93,7 @@ def test_settle_spares_an_attempt_that_may_still_run(revision: Revision, answer:
 def test_settle_judges_only_the_attempt_that_was_examined(revision: Revision, answer: Any) -> None:
     begun(revision, effects="external")
     examined = read(revision.operation)
-    performing.release(revision.operation, MINE)
+    claims.release(revision.operation, MINE)
     begun(revision, effects="external", attempt=OTHER)
     before = facts(revision.operation)
     with told_by(operation_settled) as told:
@@ -106,7 +106,7 @@ def test_settle_judges_only_the_attempt_that_was_examined(revision: Revision, an
 def test_settle_of_a_performed_operation_does_nothing(revision: Revision) -> None:
     approval = begun(revision, effects="external")
     examined = read(revision.operation)
-    performing.finish_external(revision.operation, approval, ANSWER, attempt=MINE, now=NOW)
+    finishing.finish_external(revision.operation, approval, ANSWER, attempt=MINE, now=NOW)
     assert not settle(examined, None)
     assert not settle(read(revision.operation), ANSWER)
     assert facts(revision.operation)["state"] == "performed"
@@ -156,9 +156,9 @@ def test_what_can_be_settled_is_what_settle_settles(revision: Revision) -> None:
     approval = begun(revision, effects="external")
     assert not settling.can_settle(read(revision.operation), NOW)
     assert settling.can_settle(read(revision.operation), LEASE_OVER)
-    performing.mark_unknown(revision.operation, MINE, NOW)
+    finishing.mark_unknown(revision.operation, MINE, NOW)
     assert settling.can_settle(read(revision.operation), NOW)
-    performing.finish_external(revision.operation, approval, ANSWER, attempt=MINE, now=NOW)
+    finishing.finish_external(revision.operation, approval, ANSWER, attempt=MINE, now=NOW)
     assert not settling.can_settle(read(revision.operation), LEASE_OVER)
 
 

@@ -8,9 +8,17 @@ from typing import Any
 
 import pytest
 
-from poppy_operations.declarations import Decline
-from poppy_operations.lifecycle import approving, asking, performing, purging, settling
-from poppy_operations.lifecycle.performing import Finish
+from poppy_operations.declarations.outcomes import Decline
+from poppy_operations.lifecycle import (
+    approving,
+    asking,
+    claims,
+    finishing,
+    purging,
+    queueing,
+    settling,
+)
+from poppy_operations.lifecycle.finishing import Finish
 from poppy_operations.models import Approval, Operation, Revision
 from tests.databases.routers import ELSEWHERE, Replica
 from tests.lifecycle.rows import (
@@ -76,17 +84,17 @@ def test_what_is_declined_is_beside_its_operation() -> None:
 def test_what_a_worker_performs_is_beside_its_operation() -> None:
     operation = (revision := returned()).operation
     begun(revision, queued=True, attempt=OTHER)
-    assert performing.release_unstarted(operation, OTHER)
+    assert queueing.release_unstarted(operation, OTHER)
     begun(revision, queued=True)
-    assert performing.release(operation, MINE, "[]")
-    assert performing.take_refusal(read(operation))
+    assert claims.release(operation, MINE, "[]")
+    assert queueing.take_refusal(read(operation))
     approval = begun(revision, queued=True)
-    assert performing.enqueue_again(read(operation), NOW)
-    assert performing.start(read(operation), MINE, NOW)
-    assert performing.hold(operation, MINE)
-    assert performing.free(read(operation), LEASE_OVER)
+    assert queueing.enqueue_again(read(operation), NOW)
+    assert queueing.start(read(operation), MINE, NOW)
+    assert claims.hold(operation, MINE)
+    assert claims.free(read(operation), LEASE_OVER)
     approval = begun(revision, approval=approval)
-    assert performing.finish(operation, approval, ANSWER, attempt=MINE, now=NOW)
+    assert finishing.finish(operation, approval, ANSWER, attempt=MINE, now=NOW)
     assert read(operation).state == "performed"
 
 
@@ -94,12 +102,12 @@ def test_what_a_worker_performs_is_beside_its_operation() -> None:
 def test_what_reaches_outside_is_beside_its_operation(is_late: bool) -> None:
     operation = (revision := returned()).operation
     approval = begun(revision, effects="external")
-    assert performing.mark_unknown(operation, MINE, NOW)
+    assert finishing.mark_unknown(operation, MINE, NOW)
     if is_late:
-        assert performing.release(operation, MINE)
+        assert claims.release(operation, MINE)
     end = Finish.LATE if is_late else Finish.FINISHED
     for _ in range(2):  # the second time finds how the first one ended
-        assert performing.finish_external(operation, approval, ANSWER, attempt=MINE, now=NOW) is end
+        assert finishing.finish_external(operation, approval, ANSWER, attempt=MINE, now=NOW) is end
 
 
 @pytest.mark.parametrize("answer", [ANSWER, None])

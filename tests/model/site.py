@@ -31,7 +31,7 @@ from poppy_operations import (
     operation_of,
 )
 from poppy_operations.company import Company
-from poppy_operations.declarations import registry
+from poppy_operations.declarations.registry import registry
 from tests.shop.models import Effect
 
 

@@ -16,7 +16,7 @@ from django.contrib.auth import get_user_model
 from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from poppy_operations.declarations import registry
+from poppy_operations.declarations.registry import registry
 from poppy_operations.sessions.agents import add_agent
 from tests.model.machine import OperationsMachine
 from tests.model.people import AGENTS, ISSUER, PASSWORD

@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize
 
 from poppy_operations import maintenance
 from poppy_operations.lifecycle.approving import void
-from poppy_operations.lifecycle.performing import StoredAnswer
+from poppy_operations.lifecycle.finishing import StoredAnswer
 from poppy_operations.lifecycle.settling import settle
 from poppy_operations.models import Approval as ApprovalRow
 from poppy_operations.models import Operation as OperationRow

@@ -63,7 +63,7 @@ def _copy() -> None:
 
 def _make() -> None:
     """Let mutmut write all mutants and learn which tests reach which function; it tries few."""
-    few = "poppy_operations.gate.scopes.*__mutmut_1"
+    few = "poppy_operations.gate.authorization.*__mutmut_1"
     _run([sys.executable, "-m", "mutmut", "run", few], COPY)
 
 

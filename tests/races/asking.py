@@ -15,7 +15,7 @@ from django.test import RequestFactory
 
 from poppy_operations import CurrentOperation, Decline, NotPerformed, Terms
 from poppy_operations.company import Company
-from poppy_operations.declarations import DeclaredAction
+from poppy_operations.declarations.declared_action import DeclaredAction
 from poppy_operations.gate.answers import (
     Answer,
     ApprovalRequired,
@@ -30,12 +30,12 @@ from poppy_operations.gate.answers import (
 )
 from poppy_operations.gate.callers import Caller
 from poppy_operations.gate.calls import Call
-from poppy_operations.gate.content import RequestContent
+from poppy_operations.gate.comparing import RequestContent
 from poppy_operations.gate.passage import passage
 from poppy_operations.gate.references import at_endpoint
 from poppy_operations.gate.rounds import Visit, busy, rounds
-from poppy_operations.gate.steps import run
-from poppy_operations.lifecycle import performing
+from poppy_operations.gate.sync_and_async import run
+from poppy_operations.lifecycle import claims
 from poppy_operations.lifecycle.approving import stated
 from poppy_operations.lifecycle.durable import Busy
 from poppy_operations.models import Revision
@@ -139,7 +139,7 @@ class Wish:
             statement, revision, sid=self.session.sid, now=now
         )
         action = ACTIONS[self.effects]
-        assert performing.begin(
+        assert claims.begin(
             revision.operation,
             approval,
             attempt=new_attempt(),

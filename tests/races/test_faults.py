@@ -10,9 +10,9 @@ import pytest
 from django.db import connection
 from django.db.models import F, QuerySet
 
-from poppy_operations.lifecycle import approving, performing
-from poppy_operations.lifecycle.durable import using
+from poppy_operations.lifecycle import approving, claims
 from poppy_operations.models import Operation
+from poppy_operations.models.databases import write_alias
 from tests.crash.site import stores
 from tests.races import kinds
 from tests.races.test_rounds import Variant, play
@@ -33,9 +33,9 @@ def without_condition(monkeypatch: pytest.MonkeyPatch, state: str) -> None:
             return self if conditions.get("state") == state else super().filter(*args, **conditions)
 
     def operations(operation: Operation) -> Any:
-        return Unconditional(Operation, using=using()).filter(pk=operation.pk)
+        return Unconditional(Operation, using=write_alias()).filter(pk=operation.pk)
 
-    monkeypatch.setattr(performing, "_operations", operations)
+    monkeypatch.setattr(claims, "rows_of", operations)
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ from poppy_operations import (
     Terms,
     operation_of,
 )
-from poppy_operations.declarations import DeclaredAction
+from poppy_operations.declarations.declared_action import DeclaredAction
 from poppy_operations.protocol.approval import ApprovalStatement
 
 if TYPE_CHECKING:

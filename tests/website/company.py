@@ -8,7 +8,7 @@ from typing import Any
 
 from poppy_operations import CurrentOperation, Decline
 from poppy_operations.company import Company
-from poppy_operations.declarations import Refusal
+from poppy_operations.declarations.outcomes import Refusal
 from poppy_operations.protocol.approval import ApprovalStatement
 
 

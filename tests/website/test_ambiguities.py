@@ -12,7 +12,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.test import Client
 
-from poppy_operations.declarations import NotPerformed
+from poppy_operations.declarations.outcomes import NotPerformed
 from poppy_operations.lifecycle import settling
 from poppy_operations.models import Approval, Operation
 from tests.agents import HOST, SessionOf, approval_of, reference

@@ -11,7 +11,8 @@ from django.shortcuts import redirect
 from django.test import Client
 
 from poppy_operations.advertising import operations_fragment
-from poppy_operations.declarations import Refusal, registry
+from poppy_operations.declarations.outcomes import Refusal
+from poppy_operations.declarations.registry import registry
 from poppy_operations.models import Approval, Operation
 from poppy_operations.protocol.structured import poppy_approval
 from poppy_operations.sessions.agents import revoke_agent

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from poppy_operations.declarations import CurrentOperation, Decline
+from poppy_operations.declarations.current import CurrentOperation
+from poppy_operations.declarations.outcomes import Decline
 from poppy_operations.lifecycle import approving
 from poppy_operations.models import Approval, Operation
 from poppy_operations.models import Decline as DeclineRow

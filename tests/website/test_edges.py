@@ -19,9 +19,9 @@ from django.views import View
 from poppy_operations import NotPerformed, Refusal, Terms
 from poppy_operations.company import Company
 from poppy_operations.conf import conf
-from poppy_operations.declarations import CurrentOperation
+from poppy_operations.declarations.current import CurrentOperation
 from poppy_operations.gate import references, rounds
-from poppy_operations.lifecycle import performing
+from poppy_operations.lifecycle import claims
 from poppy_operations.lifecycle.durable import Busy
 from poppy_operations.models import Approval, Operation
 from poppy_operations.sessions.refusals import KeysUnavailable
@@ -139,7 +139,7 @@ def test_what_needs_no_approval_is_gated_by_an_operation_of_its_own_alone(
     if neighbours != "waiting":
         signed_out.approve(ref)
     if neighbours == "performing":
-        assert performing.begin(
+        assert claims.begin(
             Operation.objects.get(revisions__ref=ref),
             Approval.objects.get(),
             attempt="elsewhere",
@@ -177,7 +177,7 @@ def test_a_claim_that_is_lost_again_and_again_is_nobodys_fault(
 ) -> None:
     browser = signed_out.browser()
     recorded(signed_out, browser)
-    monkeypatch.setattr(performing, "begin", lambda *_arguments, **_named: False)
+    monkeypatch.setattr(claims, "begin", lambda *_arguments, **_named: False)
     answer = browser.post("/buy/", ORDER)
     assert (answer.status_code, answer["Retry-After"]) == (503, "1")
     (told,) = caplog.records
@@ -276,7 +276,7 @@ def test_a_waiting_page_meets_a_lapsed_attempt(
     operation = Operation.objects.get()
     revision = operation.revisions.get()
     now = timezone.now()
-    assert performing.begin(
+    assert claims.begin(
         operation,
         revision.record,
         attempt="gone",

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from poppy_operations.gate.asking import asking as returning
+from poppy_operations.gate.returning import asking as returning
 from poppy_operations.lifecycle import approving
 from poppy_operations.models import Approval, Revision
 from tests.agents import SessionOf, approval_of

@@ -11,7 +11,7 @@ from django.urls import path
 from django.views import View
 
 from poppy_operations import Action, Terms
-from poppy_operations.doors.gated import methods_of
+from poppy_operations.doors.gating import methods_of
 from tests.agents import SessionOf, reference
 from tests.shop.models import Effect
 from tests.urls import urlpatterns as of_the_shop

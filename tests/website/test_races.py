@@ -14,7 +14,7 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from poppy_operations.lifecycle import performing
+from poppy_operations.lifecycle import claims
 from poppy_operations.models import Approval, Operation, Performance, Revision
 from tests.agents import HOST, SessionOf, approval_of, reference
 from tests.databases import has_connections_of_its_own
@@ -159,7 +159,7 @@ def test_a_claim_that_was_lost_meanwhile_takes_the_next_record(
     browser = signed_out.browser()
     refs = [reference(browser.post("/each/", ORDER))[1] for _ in range(2)]
     approvals = [signed_out.approve(ref) for ref in refs]
-    original = performing.begin
+    original = claims.begin
     first: list[int] = []
 
     def overtaken(operation: Operation, *args: Any, **options: Any) -> bool:
@@ -177,7 +177,7 @@ def test_a_claim_that_was_lost_meanwhile_takes_the_next_record(
         finally:
             connection.close()
 
-    monkeypatch.setattr(performing, "begin", overtaken)
+    monkeypatch.setattr(claims, "begin", overtaken)
     assert browser.post("/each/", ORDER).status_code == 302
     assert [signed_out.status(ref) for ref in refs] == ["performed", "performed"]
     assert Effect.objects.count() == 2

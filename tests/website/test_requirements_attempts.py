@@ -9,8 +9,8 @@ import pytest
 from django.db import OperationalError
 from django.http import HttpResponse
 
-from poppy_operations.declarations import registry
-from poppy_operations.lifecycle import performing
+from poppy_operations.declarations.registry import registry
+from poppy_operations.lifecycle import claims
 from poppy_operations.lifecycle.durable import Busy
 from poppy_operations.models import Approval, Operation
 from poppy_operations.protocol.ids import new_attempt
@@ -28,7 +28,7 @@ Effects = Callable[[], list[str]]
 def killed(clock: Clock) -> Operation:
     """Leave the one operation as a process does that dies within its run."""
     operation = Operation.objects.get()
-    begun = performing.begin(
+    begun = claims.begin(
         operation,
         Approval.objects.latest("received_at"),
         attempt=new_attempt(),
@@ -106,7 +106,7 @@ def test_where_it_cannot_be_freed_it_is_performing(
     ref, _ = recorded(signed_out, signed_out.browser())
     killed(clock)
     clock.at(seconds=61)
-    monkeypatch.setattr(performing, "free", busy)
+    monkeypatch.setattr(claims, "free", busy)
     assert signed_out.status(ref) == "performing"
 
 
@@ -115,7 +115,7 @@ def test_a_flood_of_others_makes_an_ask_busy_and_nothing_is_lost(
 ) -> None:
     browser = signed_out.browser()
     with monkeypatch.context() as patched:
-        patched.setattr("poppy_operations.gate.asking.asking.return_operation", lambda *_: None)
+        patched.setattr("poppy_operations.gate.returning.asking.return_operation", lambda *_: None)
         response = browser.post("/buy/", ORDER, headers={"Accept": "application/json"})
     assert error(response) == (503, "temporarily_unavailable")
     assert response["Retry-After"] == "1"
@@ -131,7 +131,7 @@ def test_others_may_be_faster_with_a_further_revision(
     recorded(signed_out, browser)
     killed(clock)
     with monkeypatch.context() as patched:
-        patched.setattr("poppy_operations.gate.asking.asking.return_revision", lambda *_: None)
+        patched.setattr("poppy_operations.gate.returning.asking.return_revision", lambda *_: None)
         response = browser.post("/buy/", ORDER)
     # Nobody says that it failed, and nobody is asked to approve what is under way.
     assert (response.status_code, "Poppy-Operation" in response) == (503, False)

@@ -11,7 +11,7 @@ import pytest
 from django.test import Client
 
 from poppy_operations.advertising import operations_fragment
-from poppy_operations.declarations import registry
+from poppy_operations.declarations.registry import registry
 from poppy_operations.models import Approval, Operation, Performance, Revision
 from poppy_operations.protocol.structured import declares_operations
 from tests.agents import HOST, SessionOf, approval_of, reference

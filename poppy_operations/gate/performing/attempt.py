@@ -8,18 +8,21 @@ from dataclasses import dataclass
 from django.http import HttpResponse, HttpResponseBase
 from django.utils import timezone
 
-from poppy_operations.declarations import CurrentOperation, NotPerformed, Terms
+from poppy_operations.declarations.current import CurrentOperation
+from poppy_operations.declarations.outcomes import NotPerformed
+from poppy_operations.declarations.terms import Terms
 from poppy_operations.gate.answers import Answer, Replay
 from poppy_operations.gate.approvals import current_operation, still_performing
 from poppy_operations.gate.callers import Caller
 from poppy_operations.gate.calls import Call
-from poppy_operations.gate.steps import Steps, database, site
 from poppy_operations.gate.stored import stored_answer
-from poppy_operations.lifecycle import performing
-from poppy_operations.lifecycle.durable import Busy, busy_where_in_the_way, using
-from poppy_operations.lifecycle.performing import StoredAnswer
+from poppy_operations.gate.sync_and_async import Steps, database, site
+from poppy_operations.lifecycle import claims
+from poppy_operations.lifecycle.durable import Busy, busy_where_in_the_way
+from poppy_operations.lifecycle.finishing import StoredAnswer
 from poppy_operations.logs import log_of
 from poppy_operations.models import Approval, Operation, Revision
+from poppy_operations.models.databases import write_alias
 from poppy_operations.protocol.approval import ApprovalStatement
 from poppy_operations.protocol.ids import new_attempt
 
@@ -75,7 +78,7 @@ class Run:
         """Claim the operation. A database that is in the way has lost us the claim."""
         action = self.call.action
         try:
-            return performing.begin(
+            return claims.begin(
                 self.operation,
                 self.approval,
                 attempt=self.attempt,
@@ -99,7 +102,7 @@ class Run:
         ``None``: not even that could be done, and the lease ends the attempt.
         """
         try:
-            return performing.release(self.operation, self.attempt, self.refusal())
+            return claims.release(self.operation, self.attempt, self.refusal())
         except Busy:
             self.log(logging.WARNING, "An attempt without effect could not be released.")
             return None
@@ -114,7 +117,7 @@ class Run:
 
     def read_again(self) -> Operation | None:
         """The operation as it is now; ``None`` where it is gone, or cannot be read."""
-        found = Operation.objects.using(using()).select_related("performance__revision")
+        found = Operation.objects.using(write_alias()).select_related("performance__revision")
         try:
             with busy_where_in_the_way():
                 return found.filter(pk=self.operation.pk).first()

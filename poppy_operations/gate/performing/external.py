@@ -12,10 +12,10 @@ from django.core.signals import got_request_exception
 from django.http import HttpResponseBase
 from django.utils import timezone
 
-from poppy_operations.declarations import NotPerformed
+from poppy_operations.declarations.outcomes import NotPerformed
 from poppy_operations.gate.answers import Answer, PlainlyPerformed, SiteAnswer
 from poppy_operations.gate.approvals import still_performing
-from poppy_operations.gate.attempt import (
+from poppy_operations.gate.performing.attempt import (
     Lost,
     Outcome,
     Run,
@@ -25,11 +25,11 @@ from poppy_operations.gate.attempt import (
     rendered,
     without_effect,
 )
-from poppy_operations.gate.steps import Steps, database, site
 from poppy_operations.gate.stored import says_performed
-from poppy_operations.lifecycle import performing
+from poppy_operations.gate.sync_and_async import Steps, database, site
+from poppy_operations.lifecycle import finishing
 from poppy_operations.lifecycle.durable import Busy
-from poppy_operations.lifecycle.performing import Finish, StoredAnswer
+from poppy_operations.lifecycle.finishing import Finish, StoredAnswer
 
 
 def perform_outside(run: Run) -> Steps[Outcome]:
@@ -96,7 +96,7 @@ def _judged(run: Run, response: HttpResponseBase, final: HttpResponseBase | None
 
 def _finish_external(run: Run, stored: StoredAnswer) -> None:
     try:
-        end = performing.finish_external(
+        end = finishing.finish_external(
             run.operation,
             run.approval,
             stored,
@@ -112,13 +112,13 @@ def _finish_external(run: Run, stored: StoredAnswer) -> None:
     if end is Finish.LOST:
         run.log(logging.ERROR, "Performed, though the operation was performed already.")
         return
-    performing.tell_performed(run.revision, run.approval, late=end is Finish.LATE)
+    finishing.tell_performed(run.revision, run.approval, late=end is Finish.LATE)
 
 
 def _unknown(run: Run, raised: BaseException | None) -> None:
     run.log(logging.ERROR, "Nobody knows whether an external action took effect.", raised)
     try:
-        performing.mark_unknown(run.operation, run.attempt, timezone.now())
+        finishing.mark_unknown(run.operation, run.attempt, timezone.now())
     except Exception as error:  # noqa: BLE001  after the effect no fault may read as a failure
         run.log(logging.ERROR, "The unknown outcome could not be marked; its lease ends it.", error)
     if isinstance(raised, Exception):

@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 
 from django.db.models import BooleanField, Case, Exists, OuterRef, Q, Value, When
 
-from poppy_operations.lifecycle.durable import using
 from poppy_operations.models import Approval, Decline, Operation, Revision
+from poppy_operations.models.databases import write_alias
 from poppy_operations.protocol.owner import Owner
 
 LIVE = (Operation.State.OPEN, Operation.State.PERFORMING)
@@ -36,7 +36,7 @@ def named_revision(operation_id: str, revision: str, approver: str) -> Revision 
         output_field=BooleanField(),
     )
     found = (
-        Revision.objects.using(using())
+        Revision.objects.using(write_alias())
         .select_related("operation", "operation__performance__revision", "record")
         .filter(operation__operation_id=operation_id)
         .annotate(is_named=is_named, was_declined=_declined(approver))
@@ -50,7 +50,7 @@ def named_revision(operation_id: str, revision: str, approver: str) -> Revision 
 def revision_of_ref(ref: str, approver: str = "") -> Revision | None:
     """The revision of a website's reference, with its operation, record and declines."""
     found = (
-        Revision.objects.using(using())
+        Revision.objects.using(write_alias())
         .select_related("operation", "record")
         .annotate(was_declined=_declined(approver), record_declined=_record_declined())
         .filter(ref=ref)
@@ -62,7 +62,7 @@ def revision_of_ref(ref: str, approver: str = "") -> Revision | None:
 def revision_of_watch(watch: str) -> Revision | None:
     """The revision that a waiting page watches."""
     return (
-        Revision.objects.using(using())
+        Revision.objects.using(write_alias())
         .select_related("operation", "record")
         .annotate(record_declined=_record_declined())
         .filter(watch=watch)
@@ -73,7 +73,7 @@ def revision_of_watch(watch: str) -> Revision | None:
 def revision_of_operation(operation: Operation, revision: str, approver: str) -> Revision | None:
     """Another revision of the same operation, with its record and declines."""
     found = (
-        Revision.objects.using(using())
+        Revision.objects.using(write_alias())
         .select_related("record")
         .annotate(was_declined=_declined(approver), record_declined=_record_declined())
         .filter(operation=operation, revision=revision)
@@ -105,7 +105,7 @@ def live_revisions(owner: Owner, now: datetime, slot: str | None = None) -> Sequ
     if slot is not None:
         wanted |= Q(operation__slot=slot)
     return list(
-        Revision.objects.using(using())
+        Revision.objects.using(write_alias())
         .select_related("operation", "record")
         .filter(wanted, operation__owner_digest=owner.digest, operation__state__in=LIVE)
         .annotate(record_declined=_record_declined())

@@ -14,8 +14,8 @@ from django.views.decorators.csrf import csrf_protect
 from poppy_operations.doors.plain import SESSION_CHECK
 from poppy_operations.gate.answers import Refused
 from poppy_operations.gate.approvals import challenge
+from poppy_operations.gate.authorization import scope_refusal, user_of_session
 from poppy_operations.gate.callers import verified, without_session
-from poppy_operations.gate.scopes import scope_refusal, user_of_session
 from poppy_operations.responses.bodies import refused
 from poppy_operations.sessions.verification import has_session
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from poppy_operations.conf import conf
-from poppy_operations.declarations import Each
+from poppy_operations.declarations.terms import Each
 from poppy_operations.gate.answers import Answer, ApprovalRequired, Refused, Undeclared
 from poppy_operations.gate.approvals import still_performing
 from poppy_operations.gate.callers import Caller
 from poppy_operations.gate.calls import Call, Wanted
-from poppy_operations.gate.reading import (
+from poppy_operations.gate.revisions import (
     has_record,
     is_in_use,
     is_returnable,
@@ -23,7 +23,7 @@ from poppy_operations.gate.reading import (
     seconds,
     serves_again,
 )
-from poppy_operations.lifecycle import asking, performing
+from poppy_operations.lifecycle import asking, claims
 from poppy_operations.lifecycle.durable import Busy
 from poppy_operations.logs import log_of
 from poppy_operations.models import Operation, Revision
@@ -103,8 +103,8 @@ def _ask_once(asked: Ask, rows: Sequence[Revision]) -> Answer | None:
     mine = [revision for revision in rows if revision.operation.slot == asked.slot]
     operation = mine[0].operation if mine else None
     if operation is not None and operation.state == Operation.State.PERFORMING:
-        if performing.is_lapsed(operation, now):
-            performing.free(operation, now)
+        if claims.is_lapsed(operation, now):
+            claims.free(operation, now)
             return None
         if not asked.caller.on_website:
             return still_performing(operation)

@@ -10,13 +10,13 @@ from typing import Any, TypeVar
 
 from django.http import HttpResponseBase
 
-from poppy_operations.browser.atomic import GATE
-from poppy_operations.declarations import DeclaredAction
+from poppy_operations.declarations.declared_action import DeclaredAction
 from poppy_operations.gate.answers import Answer, PlainlyPerformed, Replay, SiteAnswer
 from poppy_operations.gate.callers import is_the_websites
 from poppy_operations.gate.calls import Call
 from poppy_operations.gate.passage import passage
-from poppy_operations.gate.steps import Steps, arun, database, run, site
+from poppy_operations.gate.sync_and_async import Steps, arun, database, run, site
+from poppy_operations.gated_handlers import GATE
 from poppy_operations.logs import log_of
 from poppy_operations.responses import respond
 from poppy_operations.responses.replays import is_stored

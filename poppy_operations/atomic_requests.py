@@ -7,8 +7,7 @@ from ordinary visitors too, and race between threads; so the view answers for ea
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
@@ -16,14 +15,10 @@ from django.db import connections
 from django.http import HttpRequest
 
 View = TypeVar("View", bound=Callable[..., Any])
-
-GATE = "poppy_gate"
 _NON_ATOMIC = "_non_atomic_requests"  # Django's own attribute of views
 _SWITCHED_OFF = "_poppy_switched_off"
 _OUTER_BLOCKS = "_poppy_outer_blocks"
-
 _gated_now: ContextVar[bool] = ContextVar("poppy_gated_now", default=False)
-
 AGENT_HEADERS = ("HTTP_POPPY_SESSION", "HTTP_POPPY_APPROVAL", "HTTP_AUTHORIZATION")
 
 
@@ -43,38 +38,6 @@ def never_atomic(view: View) -> View:
     """Mark a view that opens its own transactions, on every database and for everybody."""
     setattr(view, _NON_ATOMIC, _Every())
     return view
-
-
-def gated_handler(callback: Callable[..., Any], method: str | None) -> bool:
-    """Whether what answers this method of a view is behind the gate.
-
-    A handler says so itself, by a frozenset of methods in ``poppy_gate``; it may be a function, a
-    method of a class or of a viewset, or the function under ``@api_view``.
-    """
-    return any(method in getattr(handler, GATE, ()) for handler in handlers(callback, method))
-
-
-def handlers(callback: Callable[..., Any], method: str | None) -> Iterable[object]:
-    """Everything of a view that may answer a method, from the outside in."""
-    yield callback
-    view_class = getattr(callback, "cls", None) or getattr(callback, "view_class", None)
-    if view_class is None or method is None:
-        return
-    yield view_class
-    name = method.lower()
-    actions: dict[str, str] = getattr(callback, "actions", None) or {}
-    handler = getattr(view_class, actions.get(name, name), None)
-    if handler is None and method == "HEAD":
-        handler = getattr(view_class, actions.get("get", "get"), None)
-    yield handler
-    yield _function_of_api_view(handler)
-
-
-def _function_of_api_view(handler: object) -> object:
-    # Django REST framework copies only what it knows from the function to the class that it makes.
-    if not inspect.isfunction(handler) or "func" not in handler.__code__.co_freevars:
-        return None
-    return inspect.getclosurevars(handler).nonlocals.get("func")
 
 
 def has_agent_header(request: HttpRequest) -> bool:

@@ -18,11 +18,13 @@ from django.db.transaction import TransactionManagementError
 from django.http import HttpResponseBase
 from django.utils import timezone
 
-from poppy_operations.browser.atomic import switched_off_aliases
-from poppy_operations.declarations import NotPerformed, Terms
+from poppy_operations.atomic_requests import switched_off_aliases
+from poppy_operations.declarations.outcomes import NotPerformed
+from poppy_operations.declarations.terms import Terms
 from poppy_operations.gate.answers import Answer, Replay, SiteAnswer
 from poppy_operations.gate.approvals import still_performing
-from poppy_operations.gate.attempt import (
+from poppy_operations.gate.calls import SiteTerms
+from poppy_operations.gate.performing.attempt import (
     Lost,
     OtherTerms,
     Outcome,
@@ -33,17 +35,11 @@ from poppy_operations.gate.attempt import (
     rendered,
     without_effect,
 )
-from poppy_operations.gate.calls import SiteTerms
-from poppy_operations.gate.steps import Steps, database, deciding, site
 from poppy_operations.gate.stored import says_performed
-from poppy_operations.lifecycle import performing
-from poppy_operations.lifecycle.durable import (
-    Busy,
-    enter_outermost,
-    is_contention,
-    is_in_the_way,
-    using,
-)
+from poppy_operations.gate.sync_and_async import Steps, database, deciding, site
+from poppy_operations.lifecycle import claims, finishing
+from poppy_operations.lifecycle.durable import Busy, enter_outermost, is_contention, is_in_the_way
+from poppy_operations.models.databases import write_alias
 
 logger = logging.getLogger("poppy_operations")
 
@@ -74,17 +70,17 @@ def perform_in_database(run: Run) -> Steps[Outcome]:
 
 def _enter(run: Run, stack: ExitStack) -> None:
     for alias in switched_off_aliases(run.call.request):
-        if alias != using():
+        if alias != write_alias():
             stack.enter_context(transaction.atomic(using=alias))
     # The last one in is the first one to commit: that it was performed is known before anything.
     enter_outermost(stack)
-    connection = connections[using()]
+    connection = connections[write_alias()]
     if connection.vendor == "mysql":
         # A body that swallows a deadlock has lost its transaction; the missing savepoint says so.
-        stack.enter_context(transaction.atomic(using=using()))
+        stack.enter_context(transaction.atomic(using=write_alias()))
     if connection.vendor == "sqlite" and not _begins_with_the_lock(connection):
         # A transaction that reads first cannot write once another writer came between.
-        performing.hold(run.operation, run.attempt)
+        claims.hold(run.operation, run.attempt)
 
 
 def _begins_with_the_lock(connection: Any) -> bool:
@@ -113,7 +109,7 @@ def _is_performed(run: Run, response: HttpResponseBase) -> bool:
     """
     if not says_performed(response):
         return False
-    if connections[using()].needs_rollback:
+    if connections[write_alias()].needs_rollback:
         run.log(logging.ERROR, "A success was answered from a transaction marked for rollback.")
         message = (
             f"{run.call.action.name} answered {response.status_code}, but its transaction is "
@@ -140,7 +136,7 @@ def _close(run: Run, stack: ExitStack, ended: Ended | OtherTerms) -> Outcome:
         ending = ended if isinstance(ended, OtherTerms) else SiteAnswer(ended.response)
         return without_effect(run) or ending
     try:
-        finished = performing.finish(
+        finished = finishing.finish(
             run.operation,
             run.approval,
             run.answer(ended.response),
@@ -155,7 +151,7 @@ def _close(run: Run, stack: ExitStack, ended: Ended | OtherTerms) -> Outcome:
         if answer is None or not isinstance(raised, Exception):
             raise
         return answer
-    performing.tell_performed(run.revision, run.approval)
+    finishing.tell_performed(run.revision, run.approval)
     return SiteAnswer(ended.response)
 
 
@@ -191,7 +187,7 @@ def _after_failed_finish(
     other = of_the_other(run)
     if isinstance(other, Replay) and other.performance.attempt == run.attempt:
         run.log(logging.ERROR, "Performed, but a hook failed after the commit.", raised)
-        performing.tell_performed(run.revision, run.approval)
+        finishing.tell_performed(run.revision, run.approval)
         return SiteAnswer(response)
     return other
 

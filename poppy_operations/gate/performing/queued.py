@@ -13,26 +13,32 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonRespons
 from django.utils.module_loading import import_string
 
 from poppy_operations.conf import conf
-from poppy_operations.declarations import (
-    CurrentOperation,
-    DeclaredAction,
-    NotPerformed,
-    Terms,
-)
+from poppy_operations.declarations.current import CurrentOperation
+from poppy_operations.declarations.declared_action import DeclaredAction
+from poppy_operations.declarations.outcomes import NotPerformed
+from poppy_operations.declarations.terms import Terms
 from poppy_operations.discovery import action_called
 from poppy_operations.gate.answers import SiteAnswer
 from poppy_operations.gate.approvals import current_operation
-from poppy_operations.gate.attempt import Lost, Outcome, Run, answer_of, begun, of_the_other
 from poppy_operations.gate.callers import Caller
 from poppy_operations.gate.calls import Call, SiteTerms
-from poppy_operations.gate.in_database import perform_in_database
-from poppy_operations.gate.outside import perform_outside
-from poppy_operations.gate.steps import Steps, database, run
+from poppy_operations.gate.performing.attempt import (
+    Lost,
+    Outcome,
+    Run,
+    answer_of,
+    begun,
+    of_the_other,
+)
+from poppy_operations.gate.performing.external import perform_outside
+from poppy_operations.gate.performing.in_database import perform_in_database
 from poppy_operations.gate.stored import as_sent, says_performed, sent_again, stored_answer
-from poppy_operations.lifecycle import performing
-from poppy_operations.lifecycle.durable import Busy, using
+from poppy_operations.gate.sync_and_async import Steps, database, run
+from poppy_operations.lifecycle import queueing
+from poppy_operations.lifecycle.durable import Busy
 from poppy_operations.logs import about, log_of
 from poppy_operations.models import Operation
+from poppy_operations.models.databases import write_alias
 from poppy_operations.sessions.agents import revoked_client_ids
 
 
@@ -51,10 +57,10 @@ def perform_queued(attempt: Run) -> Steps[Outcome]:
 
 
 def _refused(attempt: Run) -> SiteAnswer | Lost | None:
-    refusal = performing.refusal_of(attempt.operation, attempt.revision)
+    refusal = queueing.refusal_of(attempt.operation, attempt.revision)
     if refusal is None:
         return None
-    if not performing.take_refusal(attempt.operation):
+    if not queueing.take_refusal(attempt.operation):
         return Lost()
     return SiteAnswer(sent_again(refusal))
 
@@ -76,7 +82,7 @@ def _enqueue(attempt: Run) -> None:
         attempt.log(logging.ERROR, "The queue did not take an attempt.", error)
         # The message may be on its way all the same: its attempt then finds nothing to start,
         # unless a worker was faster, and whoever asks is told what became of it.
-        if performing.release_unstarted(attempt.operation, attempt.attempt):
+        if queueing.release_unstarted(attempt.operation, attempt.attempt):
             raise NotQueued from error
 
 
@@ -141,7 +147,7 @@ class _Started(Run):
     work: _Work
 
     def begin(self) -> bool:
-        return performing.start(self.operation, self.attempt, self.call.now)
+        return queueing.start(self.operation, self.attempt, self.call.now)
 
     def withdraw(self) -> None:
         """Leave it: a second message of the same attempt may have started it meanwhile."""
@@ -161,13 +167,13 @@ class _Started(Run):
         except Exception as error:  # noqa: BLE001  a page that fails keeps nobody from repeating
             self.log(logging.ERROR, "The answer of a refused attempt could not be kept.", error)
             return None
-        return performing.refusal_text(self.revision, answer)
+        return queueing.refusal_text(self.revision, answer)
 
 
 def perform_attempt(operation_id: str, attempt: str) -> bool:
     """Perform a queued attempt in a worker, as ``background.perform_attempt`` tells sites."""
     operation = (
-        Operation.objects.using(using())
+        Operation.objects.using(write_alias())
         .select_related("approval__revision__operation")
         .filter(
             operation_id=operation_id,
@@ -182,7 +188,7 @@ def perform_attempt(operation_id: str, attempt: str) -> bool:
         return False
     if operation.is_revoked:
         _log(operation, "The agent of a queued attempt was revoked; nothing is performed.")
-        performing.release_unstarted(operation, attempt)
+        queueing.release_unstarted(operation, attempt)
         return False
     action = _action_of(operation)
     if action is None:
@@ -217,7 +223,7 @@ def _action_of(operation: Operation) -> DeclaredAction | None:
         _log(operation, "A worker does not know the action of a queued attempt.")
     elif action.effects != operation.effects:
         _log(operation, "A queued attempt was begun for other effects than its action has now.")
-        performing.release_unstarted(operation, operation.attempt)
+        queueing.release_unstarted(operation, operation.attempt)
         return None
     return action
 

@@ -10,8 +10,9 @@ from typing import Any, TypeVar
 
 from django.http import HttpRequest, HttpResponseBase
 
-from poppy_operations.declarations import CurrentOperation, DeclaredAction
-from poppy_operations.doors.gated import (
+from poppy_operations.declarations.current import CurrentOperation
+from poppy_operations.declarations.declared_action import DeclaredAction
+from poppy_operations.doors.gating import (
     answered,
     behind_the_gate,
     in_form,
@@ -31,7 +32,7 @@ from poppy_operations.doors.plain import (
 from poppy_operations.gate.answers import Answer
 from poppy_operations.gate.calls import Call
 from poppy_operations.gate.entrance import Entered, entrance
-from poppy_operations.gate.steps import Steps
+from poppy_operations.gate.sync_and_async import Steps
 
 F = TypeVar("F", bound=Callable[..., Any])
 C = TypeVar("C", bound=type)

@@ -12,8 +12,9 @@ from django.http import HttpRequest, HttpResponseBase
 from rest_framework.exceptions import ParseError, UnsupportedMediaType
 from rest_framework.request import Request
 
-from poppy_operations.declarations import CurrentOperation, DeclaredAction
-from poppy_operations.doors.gated import (
+from poppy_operations.declarations.current import CurrentOperation
+from poppy_operations.declarations.declared_action import DeclaredAction
+from poppy_operations.doors.gating import (
     answered,
     behind_the_gate,
     methods_of,
@@ -32,7 +33,7 @@ from poppy_operations.doors.plain import (
     split,
 )
 from poppy_operations.gate.calls import Call
-from poppy_operations.gate.content import RequestContent, by_bytes
+from poppy_operations.gate.comparing import RequestContent, by_bytes
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -1,0 +1,1 @@
+"""What a site declares: its actions, the terms of one request, and what its code can say."""

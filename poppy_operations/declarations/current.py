@@ -1,0 +1,52 @@
+"""The operation that the action's own code is handed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from poppy_operations.declarations.terms import LazyTerms, Terms
+from poppy_operations.protocol.approval import ApprovalStatement
+from poppy_operations.protocol.owner import Owner
+
+
+@dataclass(frozen=True)
+class CurrentOperation:
+    """What the action's own code is handed: the terms, and whose operation they belong to.
+
+    For an ordinary visitor, and where no approval is needed, it has terms and no
+    ``operation_id``. ``idempotency_key`` is for whatever an external action calls: the same for
+    every attempt of the operation that may have reached the outside, and another one once
+    ``reconcile`` found that an attempt did not happen, whose key the outside refuses from then on.
+    """
+
+    action: str
+    terms: Mapping[str, Any]
+    summary: str | None = None
+    operation_id: str | None = None
+    revision: str | None = None
+    idempotency_key: str | None = None
+    owner: Owner | None = None
+    approval: ApprovalStatement | None = None
+
+    @classmethod
+    def without_id(cls, action: str, terms: Terms) -> CurrentOperation:
+        """The operation of a request that needs no approval. Its terms are read when used."""
+        return cls(action, LazyTerms(terms), None if terms.summary is None else str(terms.summary))
+
+
+def operation_of(request: Any) -> CurrentOperation:
+    """The operation of a gated request, typed, for Django and Django REST framework requests.
+
+    Raises ``RuntimeError`` outside a gated view, and for a method that its door does not gate.
+    """
+    operation: CurrentOperation | None = getattr(request, "operation", None)
+    if operation is None:
+        message = (
+            f"This {request.method} request did not come through an action's door. operation_of() "
+            "is called in a view that a door decorates, for a method that the door gates: methods= "
+            "names them, and @require_POST refuses the others."
+        )
+        raise RuntimeError(message)
+    return operation

@@ -1,0 +1,42 @@
+"""The actions of this site, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from poppy_operations.declarations.declared_action import DeclaredAction
+
+
+class Registry:
+    """The actions of this site, by name."""
+
+    def __init__(self) -> None:
+        self._actions: dict[str, DeclaredAction] = {}
+
+    def add(self, action: DeclaredAction) -> None:
+        """Add an action. Raises ``ValueError`` where another one has its name."""
+        if action.name in self._actions:
+            message = f"Two actions are called {action.name!r}; a name is used once."
+            raise ValueError(message)
+        self._actions[action.name] = action
+
+    def discard(self, action: DeclaredAction) -> None:
+        """Take an action out again, as tests do that declare their own."""
+        self._actions.pop(action.name, None)
+
+    def get(self, name: str) -> DeclaredAction | None:
+        """The action of that name, or none, as after a deployment that dropped it."""
+        return self._actions.get(name)
+
+    def __iter__(self) -> Iterator[DeclaredAction]:
+        return iter(list(self._actions.values()))
+
+    @property
+    def on_website(self) -> bool:
+        """Whether any action returns operations on the website (2)."""
+        return any(action.website and action.has_website_door for action in self._actions.values())
+
+
+registry = Registry()

@@ -1,0 +1,98 @@
+"""The exact terms of the action that one request asks for (3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import Any, final
+
+from django.conf import settings
+from django.utils import timezone, translation
+from django.utils.functional import Promise
+
+from poppy_operations.protocol.canonical import canonical_terms, digest, freeze, storable_text
+
+
+@final
+class Each:
+    """``same_action=Each``: every ask is an action of its own, even with equal content."""
+
+
+def _resolve(value: object) -> object:
+    """Turn what only Django understands into something that terms may hold."""
+    if isinstance(value, Promise):
+        with translation.override(settings.LANGUAGE_CODE):
+            return str(value)
+    if isinstance(value, datetime):
+        return timezone.make_aware(value)
+    return value
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The exact terms of the action that a request asks for (3).
+
+    ``values`` holds everything that affects the action: what changes, every amount, date,
+    recipient and condition. ``summary`` says the same in plain language, enough for the User to
+    decide from it alone; it may use basic Markdown. ``needed=False`` says that this request needs
+    no approval this time. ``same_action`` is what the site calls one action, such as
+    ``(order_id, item_id)``: an ask for the same one with other terms keeps its ``operation_id``.
+    Left out, it is the route, its arguments and the request's content; ``Each`` makes every ask an
+    action of its own. ``content`` is a bound and valid form or serializer, by whose validated
+    values two requests are compared.
+    """
+
+    values: Mapping[str, object]
+    summary: str | Promise | None = None
+    needed: bool = True
+    same_action: object = None
+    content: Any = None
+
+    @cached_property
+    def text(self) -> str:
+        """The values as canonical JSON.
+
+        Raises ``UnrepresentableTerms``, which names the path, for a value that has no one
+        spelling in JSON.
+        """
+        return canonical_terms(self.values, resolve=_resolve)
+
+    @cached_property
+    def digest(self) -> str:
+        """The digest of the canonical text: equal terms, equal digest."""
+        return digest(self.text)
+
+    @property
+    def summary_text(self) -> str | None:
+        """The summary in the language of the request, as it is stored.
+
+        Raises ``UnrepresentableTerms`` for a character that no database keeps.
+        """
+        return None if self.summary is None else storable_text(str(self.summary), "summary")
+
+    @cached_property
+    def same_action_text(self) -> str:
+        """``same_action`` as canonical JSON, in which ``1`` and ``"1"`` differ."""
+        return canonical_terms({"same_action": self.same_action}, resolve=_resolve)
+
+
+class LazyTerms(Mapping[str, Any]):
+    """Terms that are made canonical when they are first read, since most visitors never do."""
+
+    def __init__(self, terms: Terms) -> None:
+        self._terms = terms
+
+    @cached_property
+    def _frozen(self) -> Mapping[str, Any]:
+        return freeze(self._terms.text)
+
+    def __getitem__(self, key: str) -> Any:
+        return self._frozen[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._frozen)
+
+    def __len__(self) -> int:
+        return len(self._frozen)

@@ -1,0 +1,145 @@
+"""The claim of an attempt: begin, release, and free what lapsed (7).
+
+Each transition is one conditional UPDATE whose row count decides. ``attempt`` is a random token
+made by the caller; whoever holds another one has lost.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from django.db.models import F, Q, QuerySet
+from django.db.models.functions import Least
+from django.utils import timezone
+
+from poppy_operations.conf import conf
+from poppy_operations.declarations.declared_action import LONGEST_LEASE
+from poppy_operations.lifecycle.durable import committed, durably
+from poppy_operations.models import Approval, Operation
+from poppy_operations.models.databases import write_alias
+from poppy_operations.protocol.ids import new_attempt
+
+# By how much the clocks of servers may differ. Whatever began later than that began by a wrong one.
+CLOCKS_DIFFER = timedelta(minutes=1)
+
+
+def rows_of(operation: Operation) -> QuerySet[Operation]:
+    """The operation, whatever became of it."""
+    return Operation.objects.using(write_alias()).filter(pk=operation.pk)
+
+
+def of_attempt(operation: Operation, attempt: str) -> QuerySet[Operation]:
+    """The operation, as long as this attempt has the claim."""
+    return rows_of(operation).filter(state=Operation.State.PERFORMING, attempt=attempt)
+
+
+def begin(
+    operation: Operation,
+    approval: Approval,
+    *,
+    attempt: str,
+    effects: str,
+    lease_s: int,
+    now: datetime,
+    queued: bool = False,
+) -> bool:
+    """Claim the operation for ``attempt``, in a commit of its own. False: another one did.
+
+    ``operation`` is the row that the checks have read: whatever invalidated them since has
+    changed its ``attempt``. An approval that is not stored yet is stored in the same commit.
+    Raises ``Busy``.
+    """
+    in_database = effects == Operation.Effects.DATABASE
+    length = max(lease_s, operation.lease_s) if in_database else lease_s
+    lease = conf.queue_lease if queued else timedelta(seconds=length)
+
+    def write() -> bool:
+        claimed = (
+            rows_of(operation)
+            .filter(state=Operation.State.OPEN, attempt=operation.attempt)
+            .update(
+                state=Operation.State.PERFORMING,
+                attempt=attempt,
+                approval=approval.pk,
+                effects=effects,
+                lease_s=length,
+                lease_until=now + lease,
+                refusal=None,
+                enqueued_at=now if queued else None,
+                started_at=None if queued else now,
+            )
+        )
+        if claimed and approval._state.adding:  # noqa: SLF001  Django's documented flag
+            approval.save(using=write_alias())
+        return bool(claimed)
+
+    return committed(write)
+
+
+def hold(operation: Operation, attempt: str) -> bool:
+    """Write first in the transaction of the effects, which on SQLite takes the write lock."""
+    return bool(of_attempt(operation, attempt).update(attempt=attempt))
+
+
+def release(operation: Operation, attempt: str, refusal: str | None = None) -> bool:
+    """Open the operation again after an attempt without effect. False: it is not this attempt's.
+
+    ``refusal`` is for ``take_refusal``. Raises ``Busy``; the lease then ends the attempt.
+    """
+    claimed = of_attempt(operation, attempt)
+    return bool(durably(lambda: claimed.update(**open_changes(), refusal=refusal)))
+
+
+def open_changes() -> dict[str, object]:
+    """What an operation becomes when it was not: open to other attempts than the last one."""
+    return {
+        "state": Operation.State.OPEN,
+        "attempt": new_attempt(),
+        "approval": None,
+        "lease_until": None,
+        "started_at": None,
+        "outcome_unknown_since": None,
+    }
+
+
+def is_lapsed(operation: Operation, now: datetime) -> bool:
+    """Whether an attempt is over by its lease and can do nothing any more.
+
+    Or whether it began by a clock that was ahead, and would be waited for as long as that was.
+    """
+    if operation.state != Operation.State.PERFORMING or operation.lease_until is None:
+        return False
+    if operation.started_at is None:
+        is_ahead = operation.lease_until > _latest(now) + conf.queue_lease
+    elif operation.effects == Operation.Effects.DATABASE:
+        is_ahead = operation.started_at > _latest(now)
+    else:
+        return False
+    return operation.lease_until < now or is_ahead
+
+
+def lapsed(now: datetime) -> Q:
+    """``is_lapsed`` as the database sees it, beginning with the state, which has an index."""
+    is_over = Q(lease_until__lt=now)
+    unstarted = is_over | Q(lease_until__gt=_latest(now) + conf.queue_lease)
+    started = is_over | Q(started_at__gt=_latest(now))
+    return Q(state=Operation.State.PERFORMING, lease_until__isnull=False) & (
+        (Q(started_at__isnull=True) & unstarted)
+        | (Q(started_at__isnull=False, effects=Operation.Effects.DATABASE) & started)
+    )
+
+
+def _latest(now: datetime) -> datetime:
+    """When an attempt may have begun at the latest; ``now`` may be when a long request came."""
+    return max(now, timezone.now()) + CLOCKS_DIFFER
+
+
+def free(operation: Operation, now: datetime) -> bool:
+    """Open an operation whose attempt lapsed; the next lease is twice as long.
+
+    Only a database attempt, which can then no longer commit, or one that no worker ever started:
+    both can be opened at any time.
+    """
+    seen = of_attempt(operation, operation.attempt).filter(lapsed(now))
+    lease_s = Least(F("lease_s") * 2, int(LONGEST_LEASE.total_seconds()))
+    return bool(durably(lambda: seen.update(lease_s=lease_s, **open_changes())))

@@ -1,0 +1,156 @@
+"""How an attempt ends: performed, with the answer to give again, or with an unknown outcome (7)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
+
+from poppy_operations.lifecycle.claims import of_attempt, rows_of
+from poppy_operations.lifecycle.durable import durably
+from poppy_operations.models import Approval, Operation, Performance, Revision
+from poppy_operations.models.databases import write_alias
+from poppy_operations.signals import operation_performed, outcome_unknown, tell
+
+
+@dataclass(frozen=True)
+class StoredAnswer:
+    """The answer to give again: status, headers and, where it can be stored, the body."""
+
+    status: int
+    headers: Sequence[tuple[str, str]] = ()
+    body: bytes | None = None
+
+
+class Finish(Enum):
+    """How the end of an attempt met the operation."""
+
+    FINISHED = "finished"
+    LATE = "late"
+    LOST = "lost"
+
+
+_ENDS: dict[str | None, Finish] = {
+    Performance.How.FINISHED: Finish.FINISHED,
+    Performance.How.LATE: Finish.LATE,
+}
+
+
+def finish(
+    operation: Operation,
+    approval: Approval,
+    answer: StoredAnswer,
+    *,
+    attempt: str,
+    now: datetime,
+) -> bool:
+    """Finish a database attempt, inside the transaction of its effects. False: it was taken over.
+
+    The caller rolls everything back where this is false.
+    """
+    finished = of_attempt(operation, attempt).update(**performed_changes(operation))
+    if finished:
+        store_performance(
+            operation, approval, answer, attempt=attempt, now=now, how=Performance.How.FINISHED
+        )
+    return bool(finished)
+
+
+def finish_external(
+    operation: Operation,
+    approval: Approval,
+    answer: StoredAnswer,
+    *,
+    attempt: str,
+    now: datetime,
+) -> Finish:
+    """Finish an external attempt in a commit of its own; what happened is never rolled back.
+
+    ``LATE``: the attempt had been given up, and the operation is performed all the same.
+    ``LOST``: the operation was performed already. The caller reports both loudly.
+    """
+
+    def write() -> Finish:
+        performed = performed_changes(operation)
+        if of_attempt(operation, attempt).update(**performed):
+            how, end = Performance.How.FINISHED, Finish.FINISHED
+        elif rows_of(operation).exclude(state=Operation.State.PERFORMED).update(**performed):
+            how, end = Performance.How.LATE, Finish.LATE
+        else:
+            return _ended_before(operation, attempt)
+        store_performance(operation, approval, answer, attempt=attempt, now=now, how=how)
+        return end
+
+    return durably(write)
+
+
+def _ended_before(operation: Operation, attempt: str) -> Finish:
+    """How it ended: perhaps by the first try of this very write, whose commit went unheard."""
+    performed = Performance.objects.using(write_alias()).filter(
+        operation=operation, attempt=attempt
+    )
+    how = performed.values_list("how", flat=True).first()
+    return _ENDS.get(how, Finish.LOST)
+
+
+def performed_changes(operation: Operation) -> dict[str, object]:
+    """What an operation becomes when it was performed. In review its slot outlives that."""
+    changes: dict[str, object] = {
+        "state": Operation.State.PERFORMED,
+        "outcome_unknown_since": None,
+        "lease_until": None,
+    }
+    in_review = operation.interface == Operation.Interface.REVIEW
+    return changes if in_review else {**changes, "slot": None}
+
+
+def store_performance(
+    operation: Operation,
+    approval: Approval,
+    answer: StoredAnswer,
+    *,
+    attempt: str,
+    now: datetime,
+    how: str,
+) -> Performance:
+    """Keep the answer to give again."""
+    return Performance.objects.using(write_alias()).create(
+        operation=operation,
+        revision_id=approval.revision_id,
+        approval=approval,
+        attempt=attempt,
+        how=how,
+        status=answer.status,
+        headers=json.dumps([list(pair) for pair in answer.headers]),
+        body=answer.body,
+        finished_at=now,
+    )
+
+
+def tell_performed(revision: Revision, approval: Approval, *, late: bool = False) -> None:
+    """Tell the receivers of ``operation_performed``, after the commit of what finished it."""
+    operation = revision.operation
+    operation.state = Operation.State.PERFORMED
+    performance = operation.performance
+    approval.operation, approval.revision, performance.revision = operation, revision, revision
+    tell(
+        operation_performed,
+        operation=operation,
+        revision=revision,
+        approval=approval,
+        performance=performance,
+        late=late,
+    )
+
+
+def mark_unknown(operation: Operation, attempt: str, now: datetime) -> bool:
+    """Note that nobody knows whether an external attempt took effect."""
+    claimed = of_attempt(operation, attempt)
+    marked = bool(durably(lambda: claimed.update(outcome_unknown_since=now)))
+    if marked:
+        operation.state = Operation.State.PERFORMING
+        operation.outcome_unknown_since = now
+        tell(outcome_unknown, operation=operation, attempt=attempt)
+    return marked

@@ -1,0 +1,65 @@
+"""What a person found out about an unknown outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime
+from uuid import UUID
+
+from django.http import HttpResponseBase, JsonResponse
+from django.utils import timezone
+
+from poppy_operations.declarations.outcomes import Performed
+from poppy_operations.gate.stored import as_sent, stored_answer
+from poppy_operations.lifecycle.finishing import StoredAnswer
+from poppy_operations.lifecycle.settling import can_settle, settle
+from poppy_operations.models import Operation, Performance
+
+
+def answer_of(performed: object, operation: Operation) -> StoredAnswer:
+    """What is stored as the answer of an operation that turned out to be performed.
+
+    Raises ``TypeError`` for what is not ``Performed`` with a result that can be stored, and
+    ``ValueError`` for an answer that reads as a failure.
+    """
+    if not isinstance(performed, Performed):
+        kind = type(performed).__name__
+        message = f"A reconcile hook returns Performed, NotPerformed or None, not {kind}."
+        raise TypeError(message)
+    on_website = operation.interface == Operation.Interface.WEBSITE
+    result = performed.result
+    if result is None:
+        stored = StoredAnswer(performed.status)
+    elif isinstance(result, HttpResponseBase):
+        stored = stored_answer(as_sent(result), with_body=not on_website)
+    else:
+        response = JsonResponse(dict(result), status=performed.status)
+        stored = stored_answer(response, with_body=not on_website)
+    if not 200 <= stored.status < 400:
+        message = f"An answer of status {stored.status} does not say that it was performed."
+        raise ValueError(message)
+    return stored
+
+
+def settle_by_hand(
+    operation: Operation,
+    performed: Performed | None,
+    *,
+    by: str,
+    because: str,
+    void: Collection[UUID] = (),
+    now: datetime | None = None,
+) -> bool:
+    """End an unknown outcome as a person found out; ``None``: it was not performed.
+
+    ``operation`` is the row that the person looked at: another attempt since then is not judged.
+    ``void`` names unused approvals of the operation to void in the same commit. False where there
+    is nothing to settle any more, and then nothing was changed. Raises ``Busy``, and ``TypeError``
+    or ``ValueError`` for a result that cannot be given as an answer.
+    """
+    answer = None if performed is None else answer_of(performed, operation)
+    moment = now or timezone.now()
+    if not can_settle(operation, moment):
+        return False
+    how = Performance.How.SETTLED
+    return settle(operation, answer, how=how, by=by, because=because, now=moment, void=void)

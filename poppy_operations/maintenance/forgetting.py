@@ -1,0 +1,38 @@
+"""Forgetting operations and joins that need not be remembered any more (7)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+
+from django.utils import timezone
+
+from poppy_operations.browser.joins import purge_joins
+from poppy_operations.lifecycle import purging
+from poppy_operations.lifecycle.durable import Busy, busy_where_in_the_way, durably
+from poppy_operations.maintenance.batches import BATCH
+from poppy_operations.maintenance.results import Interrupted, Purged
+
+
+def purge(*, now: datetime | None = None, dry_run: bool = False, batch: int = BATCH) -> Purged:
+    """Forget operations a day after they ended and all revisions expired, in small batches.
+
+    Whatever is performing or of unknown outcome stays, and so does every performed operation that
+    an unexpired approval could still name. With ``dry_run`` nothing is deleted. Raises
+    ``Interrupted``, which is ``Busy`` and says what was forgotten before.
+    """
+    moment = now or timezone.now()
+    over = partial(purge_joins, moment - purging.MARGIN)
+    done = Purged(0, 0)
+    try:
+        if dry_run:
+            with busy_where_in_the_way():
+                return Purged(purging.forgettable(moment).count(), over(dry_run=True))
+        while joins := durably(partial(over, batch=batch)):
+            done = replace(done, joins=done.joins + joins)
+        while operations := purging.forget(moment, batch):
+            done = replace(done, operations=done.operations + operations)
+    except Busy as error:
+        raise Interrupted(done) from error
+    return done

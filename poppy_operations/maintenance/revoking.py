@@ -1,0 +1,24 @@
+"""Revoking an agent (8.1)."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.utils import timezone
+
+from poppy_operations.browser.joins import end_joins_of
+from poppy_operations.lifecycle.durable import busy_where_in_the_way
+from poppy_operations.models import Agent
+from poppy_operations.sessions.agents import revoke_agent
+
+
+def revoke(client_id: str, *, now: datetime | None = None) -> Agent:
+    """Revoke an agent: its Sessions are refused from now on, and its browsers' joins are over.
+
+    They stay over should the agent be allowed again. Raises ``UnknownAgent``, and ``Busy`` where
+    the database is in the way: do it again then, for the joins may not be over.
+    """
+    with busy_where_in_the_way():
+        agent = revoke_agent(client_id)
+        end_joins_of(agent, now or timezone.now())
+    return agent

@@ -1,0 +1,65 @@
+"""The operations that do not end by themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from django.urls import NoReverseMatch, reverse
+from django.utils import timezone
+
+from poppy_operations.discovery import action_called
+from poppy_operations.lifecycle import claims
+from poppy_operations.lifecycle.durable import busy_where_in_the_way
+from poppy_operations.maintenance.batches import attempts_over, in_batches
+from poppy_operations.maintenance.results import Stuck
+from poppy_operations.models import Operation
+
+FIND_OUT = "Look for the idempotency key where the action reaches, then settle the operation."
+NEXT_STEPS = {
+    "unknown outcome": f"Run poppy_reconcile. If this stays, its hook does not know. {FIND_OUT}",
+    "no reconcile hook": FIND_OUT,
+    "action gone": f"The code declares no such action. {FIND_OUT}",
+    "lapsed": "Nothing: the next request frees it, or poppy_reconcile.",
+}
+
+
+def stuck(*, now: datetime | None = None) -> Sequence[Stuck]:
+    """List the operations that do not end by themselves, the oldest first. Raises ``Busy``."""
+    moment = now or timezone.now()
+    with busy_where_in_the_way():
+        found = [_stuck(operation, moment) for operation in in_batches(attempts_over(moment))]
+    return sorted(found, key=lambda item: item.since)
+
+
+def _stuck(operation: Operation, now: datetime) -> Stuck:
+    why = _why(operation, now)
+    return Stuck(
+        operation_id=operation.operation_id,
+        action=operation.action,
+        interface=operation.interface,
+        since=operation.outcome_unknown_since or operation.lease_until or now,
+        why=why,
+        needs_somebody=why != "lapsed",
+        next_step=NEXT_STEPS[why],
+        idempotency_key=operation.idempotency_key,
+        client_id=operation.client_id,
+        account=operation.account,
+        admin_path=_admin_path(operation),
+    )
+
+
+def _admin_path(operation: Operation) -> str:
+    try:
+        return reverse("admin:poppy_operations_operation_change", args=(operation.pk,))
+    except NoReverseMatch:
+        return ""
+
+
+def _why(operation: Operation, now: datetime) -> str:
+    if claims.is_lapsed(operation, now):
+        return "lapsed"
+    action = action_called(operation.action)
+    if action is None:
+        return "action gone"
+    return "unknown outcome" if action.reconcile_hook else "no reconcile hook"
