@@ -14,7 +14,7 @@ from poppy_operations.declarations.terms import Terms
 from poppy_operations.doors.api import api_door
 from poppy_operations.doors.gating import GATED_METHODS
 from poppy_operations.doors.website import gated_door, run_door, view_door
-from poppy_operations.gate.sync_and_async import arun, run
+from poppy_operations.gate.sync_and_async import adrive, drive
 
 F = TypeVar("F", bound=Callable[..., HttpResponseBase | Awaitable[HttpResponseBase]])
 C = TypeVar("C", bound=type)
@@ -138,7 +138,7 @@ class Action(DeclaredAction):
         is called again inside the transaction. Raises ``RuntimeError`` outside a class that
         ``gated`` of this action decorates.
         """
-        return cast("R | HttpResponse", run(run_door(self, request, terms, body, ignore)))
+        return cast("R | HttpResponse", drive(run_door(self, request, terms, body, ignore)))
 
     async def arun(
         self,
@@ -149,5 +149,5 @@ class Action(DeclaredAction):
         ignore: Sequence[str] = (),
     ) -> R | HttpResponse:
         """``run`` for async views."""
-        answer = await arun(run_door(self, request, terms, body, ignore))
+        answer = await adrive(run_door(self, request, terms, body, ignore))
         return cast("R | HttpResponse", answer)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from django.http import HttpRequest
+
 from poppy_operations.gate.performing import queued
+from poppy_operations.site_responses import WorkersResponses
 
 
 def perform_attempt(operation_id: str, attempt: str) -> bool:
@@ -14,9 +17,11 @@ def perform_attempt(operation_id: str, attempt: str) -> bool:
     late does nothing, and neither does one of a revoked agent or of an action that the code does
     not declare.
 
-    Raises ``Busy`` where the database is in the way, and, having performed nothing, whatever was
-    raised by an action with effects in the database, or by an external one that lists the
-    exception. The message has done its work all the same: the agent's repeat, or ``requeue``,
-    sends another.
+    Raises ``Busy`` if the database is locked, unreachable or read-only, and, having performed
+    nothing, whatever was raised by an action with effects in the database, or by an external one
+    that lists the exception. The message has done its work all the same: the agent's repeat, or
+    ``requeue``, sends another.
     """
-    return queued.perform_attempt(operation_id, attempt)
+    # Receivers of got_request_exception read a request.
+    request = HttpRequest()
+    return queued.perform_attempt(operation_id, attempt, WorkersResponses(), request)

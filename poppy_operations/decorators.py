@@ -5,17 +5,17 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from asgiref.sync import sync_to_async
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_protect
 
+from poppy_operations.doors.http_asker import HttpAsker
 from poppy_operations.doors.plain import SESSION_CHECK
-from poppy_operations.gate.answers import Refused
+from poppy_operations.gate.answers import ErrorAnswer
 from poppy_operations.gate.approvals import challenge
-from poppy_operations.gate.authorization import scope_refusal, user_of_session
-from poppy_operations.gate.callers import verified, without_session
+from poppy_operations.gate.authorization import agent_of, scope_error
 from poppy_operations.responses.bodies import refused
 from poppy_operations.sessions.verification import has_session
 
@@ -88,23 +88,23 @@ def _refuse_misuse(view: Any) -> None:
 
 def _checked(request: HttpRequest, scope: str | None) -> HttpResponse | None:
     """Say whose request it is, or why it is refused. Reads the Session and the account's user."""
-    refusal = _in_session(request) if has_session(request) else without_session(request)
-    if refusal is None and scope is not None:
-        refusal = scope_refusal(request, request.user, scope)
-        if refusal is None and not (has_session(request) or request.user.is_authenticated):
-            refusal = challenge(request)
-    return None if refusal is None else refused(refusal)
+    asker = HttpAsker(request)
+    found = agent_of(asker)
+    if isinstance(found, ErrorAnswer):
+        return refused(found)
+    if found is not None:
+        _sign_in(request, found[0])
+    if scope is None:
+        return None
+    error = scope_error(asker, request.user, scope)
+    if error is None and found is None and not request.user.is_authenticated:
+        error = challenge(asker)
+    return None if error is None else refused(error)
 
 
-def _in_session(request: HttpRequest) -> Refused | None:
-    session = verified(request)
-    user = session if isinstance(session, Refused) else user_of_session(session)
-    if isinstance(user, Refused):
-        return user
-
+def _sign_in(request: HttpRequest, user: Any) -> None:
     async def auser() -> Any:
         return user
 
-    request.user = cast("Any", user)  # Django's stubs promise the configured model
+    request.user = user
     request.auser = auser
-    return None

@@ -19,6 +19,7 @@ from poppy_operations import maintenance
 from poppy_operations.lifecycle import claims, finishing
 from poppy_operations.lifecycle.durable import Busy
 from poppy_operations.models import Agent, Approval, Join, Operation, Performance, Settlement
+from poppy_operations.protocol import stored_answer
 from poppy_operations.sessions.agents import revoke_agent
 from tests.agents import SessionOf, reference
 from tests.api.agents import ApiClient
@@ -518,7 +519,7 @@ def test_decisions_are_committed_where_requests_are_transactions(
 def test_a_late_end_is_told_loudly(settler: Client, unknown: Operation) -> None:
     approval = Approval.objects.get()
     settle(settler, unknown, **NOT_PERFORMED)
-    answer = finishing.StoredAnswer(201)
+    answer = stored_answer.StoredAnswer(201)
     finishing.finish_external(unknown, approval, answer, attempt=MINE, now=NOW)
     page = text(settler.get(url(Operation, of=unknown)))
 

@@ -48,7 +48,7 @@ import django
 django.setup()
 
 from django.core.management import call_command
-from poppy_operations.gate.performing.queued import perform_attempt
+from poppy_operations.background import perform_attempt
 from poppy_operations.lifecycle import finishing
 from tests.lifecycle.rows import MINE, NOW, begun, returned
 

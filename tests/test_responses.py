@@ -17,14 +17,15 @@ from poppy_operations.gate.answers import (
     Answer,
     ApprovalRequired,
     Declined,
+    ErrorAnswer,
     PlainlyPerformed,
-    Refused,
     Replay,
     SiteAnswer,
     StillPerforming,
     Undeclared,
 )
 from poppy_operations.models import Performance
+from poppy_operations.protocol.interfaces import API, WEBSITE, Interface
 from poppy_operations.protocol.operation import DeclineStatement, ReturnedOperation
 from poppy_operations.responses import respond
 from poppy_operations.responses.bodies import extra_members
@@ -87,23 +88,23 @@ def post(**headers: str) -> HttpRequest:
 
 
 def api(answer: Answer, request: HttpRequest | None = None) -> HttpResponse:
-    response = respond(answer, request or post(), on_website=False)
+    response = respond(answer, request or post(), API)
     assert isinstance(response, HttpResponse)
     return response
 
 
 def website(answer: Answer, request: HttpRequest | None = None, **headers: str) -> HttpResponse:
-    response = respond(answer, request or post(**headers), on_website=True)
+    response = respond(answer, request or post(**headers), WEBSITE)
     assert isinstance(response, HttpResponse)
     return response
 
 
-@pytest.mark.parametrize("on_website", [True, False])
-def test_the_sites_own_answers_are_left_alone(on_website: bool) -> None:
+@pytest.mark.parametrize("interface", [WEBSITE, API])
+def test_the_sites_own_answers_are_left_alone(interface: Interface) -> None:
     own = HttpResponse("own", headers={"Cache-Control": "max-age=60"})
 
     for answer in (SiteAnswer(own), Undeclared(own)):
-        assert respond(answer, post(), on_website=on_website) is own
+        assert respond(answer, post(), interface) is own
     assert dict(own.headers) == {
         "Content-Type": "text/html; charset=utf-8",
         "Cache-Control": "max-age=60",
@@ -118,19 +119,19 @@ EVERY_ANSWER: dict[str, Answer] = {
     "redirect": replay(performance(302, None, Location="/done/", cache_control="public")),
     "performed": PlainlyPerformed("buy_1"),
     "undeclared": Undeclared(),
-    "refused": Refused("invalid_session"),
-    "later": Refused("rate_limited", headers={"Retry-After": "3"}),
+    "refused": ErrorAnswer("invalid_session"),
+    "later": ErrorAnswer("rate_limited", headers={"Retry-After": "3"}),
 }
 
 
 @pytest.mark.ambiguity("AMB-22")
 @pytest.mark.parametrize("accept", ["text/html", "application/json"])
-@pytest.mark.parametrize("on_website", [True, False])
+@pytest.mark.parametrize("interface", [WEBSITE, API])
 @pytest.mark.parametrize("answer", EVERY_ANSWER.values(), ids=EVERY_ANSWER.keys())
 def test_amb_22_nobody_stores_an_answer_of_ours(
-    answer: Answer, on_website: bool, accept: str
+    answer: Answer, interface: Interface, accept: str
 ) -> None:
-    response = respond(answer, post(accept=accept), on_website=on_website)
+    response = respond(answer, post(accept=accept), interface)
 
     # "private" is for Django's own cache middleware, which knows no "no-store".
     assert response.headers["Cache-Control"] == "no-store, private"
@@ -290,9 +291,9 @@ def test_an_api_refuses_for_want_of_the_extension(status: int, settings: Any) ->
 
 
 def test_an_error_has_its_members_status_and_headers() -> None:
-    token = api(Refused("invalid_token", headers={"WWW-Authenticate": "Bearer x"}))
-    scope = api(Refused("insufficient_scope", {"scope": "orders:write"}))
-    other = api(Refused("invalid_request", status=404))
+    token = api(ErrorAnswer("invalid_token", headers={"WWW-Authenticate": "Bearer x"}))
+    scope = api(ErrorAnswer("insufficient_scope", {"scope": "orders:write"}))
+    other = api(ErrorAnswer("invalid_request", status=404))
 
     assert (token.status_code, token["WWW-Authenticate"]) == (401, "Bearer x")
     assert json.loads(scope.content) == {"error": "insufficient_scope", "scope": "orders:write"}
@@ -493,7 +494,7 @@ def test_the_browser_never_gets_a_page_of_a_decline() -> None:
     [("rate_limited", 429, "too many actions"), ("temporarily_unavailable", 503, "busy")],
 )
 def test_a_browser_is_asked_to_come_back_later(code: str, status: int, text: str) -> None:
-    refused = Refused(code, headers={"Retry-After": "3"})
+    refused = ErrorAnswer(code, headers={"Retry-After": "3"})
 
     response = website(refused)
 
@@ -505,7 +506,7 @@ def test_a_browser_is_asked_to_come_back_later(code: str, status: int, text: str
 
 
 def test_other_errors_are_json_on_the_website_too() -> None:
-    response = website(Refused("invalid_session"))
+    response = website(ErrorAnswer("invalid_session"))
 
     assert response.status_code == 403
     assert json.loads(response.content) == {"error": "invalid_session"}
@@ -517,8 +518,8 @@ SHOWN: dict[str, Answer] = {
     "performing": StillPerforming("buy_1", 2),
     "performed": PlainlyPerformed("buy_1"),
     "undeclared": Undeclared(),
-    "too many": Refused("rate_limited", headers={"Retry-After": "3"}),
-    "busy": Refused("temporarily_unavailable", headers={"Retry-After": "1"}),
+    "too many": ErrorAnswer("rate_limited", headers={"Retry-After": "3"}),
+    "busy": ErrorAnswer("temporarily_unavailable", headers={"Retry-After": "1"}),
 }
 
 

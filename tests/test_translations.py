@@ -18,6 +18,7 @@ from django.test import RequestFactory
 from django.utils import translation
 
 from poppy_operations.gate.answers import ApprovalRequired, PlainlyPerformed, Undeclared
+from poppy_operations.protocol.interfaces import WEBSITE
 from poppy_operations.protocol.operation import ReturnedOperation
 from poppy_operations.responses import respond
 from tests.chromium import missing
@@ -109,7 +110,7 @@ def test_a_page_speaks_the_browsers_language(language: str, answer: Any) -> None
     def shown(spoken: str) -> Page:
         with translation.override(spoken):
             request = RequestFactory().post("/buy/", "a=1", "application/x-www-form-urlencoded")
-            return Page.of(respond(answer, request, on_website=True))
+            return Page.of(respond(answer, request, WEBSITE))
 
     page, english = shown(language), shown("en")
     assert page.first("html")["lang"] == language

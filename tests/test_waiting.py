@@ -20,6 +20,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from poppy_operations.gate.answers import ApprovalRequired
 from poppy_operations.lifecycle.asking import retire
 from poppy_operations.models import Operation, Revision
+from poppy_operations.protocol.interfaces import WEBSITE
 from poppy_operations.protocol.operation import ReturnedOperation
 from poppy_operations.responses import respond
 from poppy_operations.responses.continuing import continuing_of
@@ -36,7 +37,7 @@ FORM = "application/x-www-form-urlencoded"
 
 def shown(request: HttpRequest, **options: Any) -> Page:
     answer = ApprovalRequired(OPERATION, sid="ses_1", ref="r", watch="watched", **options)
-    return Page.of(respond(answer, request, on_website=True))
+    return Page.of(respond(answer, request, WEBSITE))
 
 
 def posted(body: str, path: str = "/buy/", **headers: str) -> HttpRequest:

@@ -19,6 +19,7 @@ from poppy_operations.declarations.outcomes import Performed
 from poppy_operations.gate.revisions import seconds
 from poppy_operations.models import Approval, Decline, Operation, Settlement
 from poppy_operations.models.databases import write_alias
+from poppy_operations.protocol.interfaces import interface_called
 
 OUTCOMES = [
     (Settlement.Outcome.PERFORMED, _("It was performed")),
@@ -98,8 +99,8 @@ class SettleForm(BecauseForm):
         self, *args: Any, operation: Operation, approvals: Iterable[Approval], **kwargs: Any
     ) -> None:
         super().__init__(*args, **kwargs)
-        if operation.interface == Operation.Interface.WEBSITE:
-            # A browser that repeats its request gets a page that says it is done.
+        if not interface_called(operation.interface).stores_body:
+            # Whoever repeats the request is told that it is done, and gets no answer again.
             del self.fields["status"], self.fields["answer"]
         choices = [(str(approval.pk), described(approval, operation)) for approval in approvals]
         if choices:

@@ -22,6 +22,7 @@ from poppy_operations.models import (
     Settlement,
 )
 from poppy_operations.models.databases import write_alias
+from poppy_operations.protocol.interfaces import interface_called
 from poppy_operations.protocol.times import rfc3339
 
 # Of each kind; the newest. An agent can have terms revised for as long as it likes.
@@ -171,8 +172,9 @@ def _decline(row: Decline, _before: Decline | None) -> Iterator[Event]:
 
 
 def _repeats_get(row: Performance) -> str | Promise | None:
-    if getattr(row, "interface", None) == Operation.Interface.WEBSITE:
-        return None  # There the same request is a new action.
+    name: str | None = getattr(row, "interface", None)
+    if name is not None and interface_called(name).repeat_is_new:
+        return None
     # The answer itself may hold secrets; whether there is one is asked of the database.
     is_kept = getattr(row, "has_body", False)
     return _("this answer again") if is_kept else _("what can be said without its body")

@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponseBase
 from rest_framework.exceptions import ParseError, UnsupportedMediaType
 from rest_framework.request import Request
 
+from poppy_operations.atomic_requests import switched_off_aliases
 from poppy_operations.declarations.current import CurrentOperation
 from poppy_operations.declarations.declared_action import DeclaredAction
 from poppy_operations.doors.gating import (
@@ -21,6 +22,7 @@ from poppy_operations.doors.gating import (
     refuse_async,
     refuse_misuse,
 )
+from poppy_operations.doors.http_asker import HttpAsker
 from poppy_operations.doors.plain import (
     SESSION_CHECK,
     holder,
@@ -34,6 +36,7 @@ from poppy_operations.doors.plain import (
 )
 from poppy_operations.gate.calls import Call
 from poppy_operations.gate.comparing import RequestContent, by_bytes
+from poppy_operations.site_responses import SiteResponses
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -110,15 +113,17 @@ def _call(
 ) -> Call:
     if not isinstance(request, Request):
         return plain_call(action, request, terms=terms, body=body, allowed=allowed, ignore=ignore)
+    django_request = _django(request)
     call = Call(
         action=action,
-        request=_django(request),
+        asker=HttpAsker(django_request, lambda: request.user),
+        results=_ViewsResponses(request),
+        request=django_request,
         content=partial(_content, request, action.name, ignore),
         terms=terms,
         body=body,
-        user=lambda: request.user,
-        render=partial(_rendered, request),
         ignore=ignore,
+        transactions=switched_off_aliases(django_request),
     )
     return call if allowed is None else replace(call, allowed=allowed)
 
@@ -145,6 +150,17 @@ def _bytes(request: Request) -> bytes:
         return _django(request).body
     except RequestDataTooBig as error:
         raise ParseError(str(error)) from error
+
+
+class _ViewsResponses(SiteResponses):
+    """The responses of a view of Django REST framework, which are finalised by the view."""
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+
+    def final(self, result: Any) -> HttpResponseBase:
+        """The response as it is sent."""
+        return _rendered(self.request, result)
 
 
 def _rendered(request: Request, response: HttpResponseBase) -> HttpResponseBase:

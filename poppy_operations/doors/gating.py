@@ -11,11 +11,10 @@ from typing import Any, TypeVar
 from django.http import HttpResponseBase
 
 from poppy_operations.declarations.declared_action import DeclaredAction
-from poppy_operations.gate.answers import Answer, PlainlyPerformed, Replay, SiteAnswer
-from poppy_operations.gate.callers import is_the_websites
+from poppy_operations.gate import order
+from poppy_operations.gate.answers import Answered, PlainlyPerformed, Replay, SiteAnswer
 from poppy_operations.gate.calls import Call
-from poppy_operations.gate.passage import passage
-from poppy_operations.gate.sync_and_async import Steps, arun, database, run, site
+from poppy_operations.gate.sync_and_async import Steps, adrive, database, drive, site
 from poppy_operations.gated_handlers import GATE
 from poppy_operations.logs import log_of
 from poppy_operations.responses import respond
@@ -41,14 +40,16 @@ class GatedMethods(frozenset[str]):
 
 def answered(call: Call) -> Steps[HttpResponseBase]:
     """Take a call through the gate, and put its answer into the interface's form."""
-    answer = yield from passage(call)
-    return (yield from in_form(answer, call))
+    answered_by_gate = yield from order.request(call)
+    return (yield from in_form(answered_by_gate, call))
 
 
-def in_form(answer: Answer, call: Call) -> Steps[HttpResponseBase]:
+def in_form(answered_by_gate: Answered, call: Call) -> Steps[HttpResponseBase]:
     """Put an answer into the form of the interface that the request came through."""
+    answer = answered_by_gate.answer
     if isinstance(answer, SiteAnswer):
-        return answer.response
+        result: HttpResponseBase = answer.result
+        return result
     if isinstance(answer, Replay) and call.replay is not None and not is_stored(answer.performance):
         try:
             again: HttpResponseBase = yield from site(partial(call.replay, answer.operation))
@@ -63,12 +64,10 @@ def in_form(answer: Answer, call: Call) -> Steps[HttpResponseBase]:
             answer = PlainlyPerformed(answer.operation_id)
         else:
             return again
-    return (yield from database(partial(_form, answer, call)))
-
-
-def _form(answer: Answer, call: Call) -> HttpResponseBase:
-    on_website = is_the_websites(call.request)
-    return respond(answer, call.request, on_website=on_website, action=call.action.name)
+    form = partial(
+        respond, answer, call.request, answered_by_gate.interface, action=call.action.name
+    )
+    return (yield from database(form))
 
 
 def behind_the_gate(
@@ -88,7 +87,7 @@ def behind_the_gate(
         @wraps(view)
         async def agated(*args: Any, **kwargs: Any) -> Any:
             call = call_of(args, kwargs)
-            return await (view(*args, **kwargs) if call is None else arun(steps_of(call)))
+            return await (view(*args, **kwargs) if call is None else adrive(steps_of(call)))
 
         gated: Any = agated
     else:
@@ -96,7 +95,7 @@ def behind_the_gate(
         @wraps(view)
         def sgated(*args: Any, **kwargs: Any) -> Any:
             call = call_of(args, kwargs)
-            return view(*args, **kwargs) if call is None else run(steps_of(call))
+            return view(*args, **kwargs) if call is None else drive(steps_of(call))
 
         gated = sgated
     # By these the middleware, the checks and the schema know a gated view.

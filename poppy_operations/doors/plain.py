@@ -11,10 +11,13 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponseBase
 
+from poppy_operations.atomic_requests import switched_off_aliases
 from poppy_operations.declarations.current import CurrentOperation
 from poppy_operations.declarations.declared_action import DeclaredAction
+from poppy_operations.doors.http_asker import HttpAsker
 from poppy_operations.gate.calls import Call
 from poppy_operations.gate.comparing import RequestContent, parsed_body
+from poppy_operations.site_responses import SiteResponses
 
 RUNNING = "_poppy_running"
 # By it a door knows a view whose Session and scope are asked for inside it, which is too late.
@@ -33,12 +36,14 @@ def plain_call(
     """The call of a plain Django request."""
     call = Call(
         action=action,
+        asker=HttpAsker(request, lambda: getattr(request, "user", None)),
+        results=SiteResponses(),
         request=request,
         content=partial(_content, request, action.name, ignore),
         terms=terms,
         body=body,
-        user=lambda: getattr(request, "user", None),
         ignore=ignore,
+        transactions=switched_off_aliases(request),
     )
     return call if allowed is None else replace(call, allowed=allowed)
 

@@ -29,9 +29,9 @@ from poppy_operations.doors.plain import (
     site_call,
     split,
 )
-from poppy_operations.gate.answers import Answer
+from poppy_operations.gate import order
 from poppy_operations.gate.calls import Call
-from poppy_operations.gate.entrance import Entered, entrance
+from poppy_operations.gate.order import Entered
 from poppy_operations.gate.sync_and_async import Steps
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -121,12 +121,8 @@ def _entering(
 
 
 def _enter(call: Call) -> Steps[HttpResponseBase]:
-    return (yield from _in_form_of(call, entrance(call, partial(setattr, call.request, _ENTERED))))
-
-
-def _in_form_of(call: Call, steps: Steps[Answer]) -> Steps[HttpResponseBase]:
-    answer = yield from steps
-    return (yield from in_form(answer, call))
+    answered_by_gate = yield from order.enter(call, partial(setattr, call.request, _ENTERED))
+    return (yield from in_form(answered_by_gate, call))
 
 
 def run_door(
@@ -157,4 +153,6 @@ def run_door(
         allowed=None,
         ignore=ignore,
     )
-    return (yield from _in_form_of(call, entered.go_on(replace(call, now=entered.now))))
+    call = replace(call, now=entered.now)
+    answered_by_gate = yield from order.go_on(entered, call)
+    return (yield from in_form(answered_by_gate, call))

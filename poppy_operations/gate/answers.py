@@ -1,4 +1,4 @@
-"""What the gate answers, for the doors to put into their own form."""
+"""What the gate answers, for doors to put into their own form."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.http import HttpResponseBase
-
 from poppy_operations.declarations.current import CurrentOperation
+from poppy_operations.declarations.terms import Terms
 from poppy_operations.models import Performance
 from poppy_operations.protocol import EXTENSION
+from poppy_operations.protocol.interfaces import Interface
 from poppy_operations.protocol.operation import DeclineStatement, ReturnedOperation
 
 
@@ -18,12 +18,12 @@ from poppy_operations.protocol.operation import DeclineStatement, ReturnedOperat
 class SiteAnswer:
     """The site's own answer, whether it performed the action or refused the request."""
 
-    response: HttpResponseBase
+    result: Any
 
 
 @dataclass(frozen=True)
 class ApprovalRequired:
-    """The refusal with an operation (4). On the website only its reference is given away.
+    """The operation that needs approval (4). Some interfaces give only its reference away.
 
     ``under_way``: the operation is being performed, or nobody knows whether it took effect.
     """
@@ -75,11 +75,11 @@ class PlainlyPerformed:
 class Undeclared:
     """Approval is needed, and this agent may not get an operation (2)."""
 
-    response: HttpResponseBase | None = None
+    result: Any = None
 
 
 @dataclass(frozen=True)
-class Refused:
+class ErrorAnswer:
     """An error of the core protocol: the code and status of ``protocol.errors``."""
 
     code: str
@@ -88,10 +88,10 @@ class Refused:
     status: int | None = None
 
 
-INVALID_REQUEST = Refused("invalid_request")
-INVALID_SESSION = Refused("invalid_session")
-EXTENSION_REQUIRED = Refused("extension_required", {"extension": EXTENSION})
-BUSY = Refused("temporarily_unavailable", headers={"Retry-After": "1"})
+INVALID_REQUEST = ErrorAnswer("invalid_request")
+INVALID_SESSION = ErrorAnswer("invalid_session")
+EXTENSION_REQUIRED = ErrorAnswer("extension_required", {"extension": EXTENSION})
+BUSY = ErrorAnswer("temporarily_unavailable", headers={"Retry-After": "1"})
 
 
 @dataclass(frozen=True)
@@ -115,6 +115,29 @@ Answer = (
     | Replay
     | PlainlyPerformed
     | Undeclared
-    | Refused
+    | ErrorAnswer
 )
-EndpointAnswer = ApprovalRequired | Declined | Status | Recorded | Refused
+EndpointAnswer = ApprovalRequired | Declined | Status | Recorded | ErrorAnswer
+
+
+@dataclass(frozen=True)
+class Answered:
+    """An answer, and the interface in whose form it is given."""
+
+    answer: Answer
+    interface: Interface
+
+
+@dataclass(frozen=True)
+class Lost:
+    """Another request was faster: look again."""
+
+
+@dataclass(frozen=True)
+class OtherTerms:
+    """The terms changed between the checks and the action; nothing was performed (check 3)."""
+
+    terms: Terms
+
+
+Outcome = Answer | Lost | OtherTerms

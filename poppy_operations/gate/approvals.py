@@ -6,8 +6,6 @@ import json
 import logging
 from datetime import datetime
 
-from django.http import HttpRequest
-
 from poppy_operations.company import get_company
 from poppy_operations.declarations.current import CurrentOperation
 from poppy_operations.declarations.outcomes import Decline
@@ -16,13 +14,15 @@ from poppy_operations.gate.answers import (
     INVALID_REQUEST,
     Answer,
     Declined,
+    ErrorAnswer,
+    Lost,
     PlainlyPerformed,
-    Refused,
     Replay,
     StillPerforming,
 )
 from poppy_operations.gate.callers import Caller
 from poppy_operations.gate.calls import Call
+from poppy_operations.gate.door import Asker
 from poppy_operations.gate.revisions import is_expired, named_revision, record_of
 from poppy_operations.lifecycle import approving, claims
 from poppy_operations.logs import about, log_of
@@ -32,7 +32,6 @@ from poppy_operations.models.databases import write_alias
 from poppy_operations.protocol.approval import (
     ApprovalStatement,
     MalformedApproval,
-    approval_from_header,
 )
 from poppy_operations.protocol.canonical import freeze
 from poppy_operations.protocol.operation import DeclineStatement
@@ -41,12 +40,10 @@ PERFORMING_RETRY_AFTER_S = 2
 UNKNOWN_RETRY_AFTER_S = 60
 
 
-def read_approval(header: str | None) -> ApprovalStatement | Refused | None:
-    """The approval in a ``Poppy-Approval`` header; ``None`` where it cannot be parsed (AMB-04)."""
-    if header is None:
-        return None
+def read_approval(asker: Asker) -> ApprovalStatement | ErrorAnswer | None:
+    """The approval that came with a request; ``None`` if it counts as none (AMB-04)."""
     try:
-        statement = approval_from_header(header)
+        statement = asker.approval()
     except MalformedApproval:
         return INVALID_REQUEST
     if statement is not None and statement.dropped:
@@ -66,10 +63,10 @@ def still_performing(operation: Operation) -> StillPerforming:
     return StillPerforming(operation.operation_id, wait_s)
 
 
-def challenge(request: HttpRequest, operation_id: str | None = None) -> Refused:
+def challenge(asker: Asker, operation_id: str | None = None) -> ErrorAnswer:
     """The challenge for an account, such as the one an operation belongs to (3, AMB-01)."""
-    header = get_company().challenge(request, operation_id)
-    return Refused("sign_in_required", headers={"WWW-Authenticate": header})
+    header = get_company().challenge(asker.request, operation_id)
+    return ErrorAnswer("sign_in_required", headers={"WWW-Authenticate": header})
 
 
 def checks_1_and_2(
@@ -84,11 +81,11 @@ def checks_1_and_2(
     if found is None or caller.owner is None:
         return None
     operation = found.operation
-    if (operation.interface, operation.conversation) != (caller.interface, call.conversation):
+    if (operation.interface, operation.conversation) != (caller.interface.name, call.conversation):
         return None
     if operation.owner != caller.owner:
         if caller.owner.is_challenged_for(operation.owner):
-            return challenge(call.request, operation.operation_id)
+            return challenge(call.asker, operation.operation_id)
         return None
     if claims.is_lapsed(operation, call.now):
         claims.free(operation, call.now)
@@ -141,16 +138,13 @@ def declined_before(revision: Revision, statement: ApprovalStatement) -> Decline
 
 def decline(
     revision: Revision, statement: ApprovalStatement, *, sid: str, now: datetime
-) -> Declined | bool:
-    """Ask the policies, once the checks have passed.
-
-    ``False``: nobody declines. ``True``: the operation moved on meanwhile; look again.
-    """
+) -> Declined | Lost | None:
+    """Ask the policies, once the checks have passed; ``None``: nobody declines."""
     decision = _decision(revision, statement)
     if decision is None:
-        return False
+        return None
     if not approving.decline(statement, revision, decision, sid=sid, now=now):
-        return True
+        return Lost()
     return Declined(
         DeclineStatement(
             statement.operation_id, statement.revision, decision.reason, decision.alternative

@@ -6,41 +6,57 @@ from typing import Any
 
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import AnonymousUser
-from django.http import HttpRequest
 
 from poppy_operations.company import get_company
-from poppy_operations.gate.answers import Refused
+from poppy_operations.gate.answers import ErrorAnswer
 from poppy_operations.gate.approvals import challenge
-from poppy_operations.gate.callers import refusal_of, somebody_else, verified, without_session
+from poppy_operations.gate.callers import error_answer, somebody_else, verified, without_session
+from poppy_operations.gate.door import Asker
 from poppy_operations.sessions.refusals import InsufficientScope, InvalidToken
 from poppy_operations.sessions.session import Session
-from poppy_operations.sessions.verification import has_session
+
+SessionUser = tuple[AbstractBaseUser | AnonymousUser, Session]
 
 
-def user_of_session(session: Session) -> AbstractBaseUser | AnonymousUser | Refused:
-    """The user of a Session's account, an anonymous one where it is signed out.
+def agent_of(asker: Asker) -> SessionUser | ErrorAnswer | None:
+    """Authenticate an agent's request: its user and its Session, or why it is refused.
 
-    ``Refused`` where the account is no active user: the token is as good as none.
+    The user is an anonymous one if the Session is signed out. ``None``: the request is no agent's,
+    or the site has another answer for agents without a Session.
+    """
+    if not asker.shows_session():
+        return without_session(asker)
+    session = verified(asker)
+    if isinstance(session, ErrorAnswer):
+        return session
+    user = user_of_session(session)
+    return user if isinstance(user, ErrorAnswer) else (user, session)
+
+
+def user_of_session(session: Session) -> AbstractBaseUser | AnonymousUser | ErrorAnswer:
+    """The user of a Session's account, an anonymous one if it is signed out.
+
+    ``ErrorAnswer`` if the account is no active user: the token is as good as none.
     """
     if session.account is None:
         return AnonymousUser()
     user = get_company().user_of(session.account)
-    return refusal_of(InvalidToken("The account is no active user.")) if user is None else user
+    return error_answer(InvalidToken("The account is no active user.")) if user is None else user
 
 
-def scope_refusal(request: HttpRequest, user: Any, scope: str) -> Refused | None:
+def scope_error(asker: Asker, user: Any, scope: str) -> ErrorAnswer | None:
     """Why an agent's request does not have a scope. ``None``: it has, or it is not an agent's.
 
     ``user`` is whom the site takes the request for. A signed-out Session is challenged.
     """
-    if not has_session(request):
-        return without_session(request)
-    session = verified(request)
-    if isinstance(session, Refused):
+    if not asker.shows_session():
+        return without_session(asker)
+    session = verified(asker)
+    if isinstance(session, ErrorAnswer):
         return session
     other = somebody_else(user, session)
     if other is not None:
         return other
     if session.account is None:
-        return challenge(request)
-    return None if scope in session.scope else refusal_of(InsufficientScope(scope))
+        return challenge(asker)
+    return None if scope in session.scope else error_answer(InsufficientScope(scope))

@@ -6,15 +6,13 @@ import logging
 from dataclasses import dataclass
 from typing import Any
 
-from django.http import HttpRequest
-
-from poppy_operations.browser.marks import is_marked
-from poppy_operations.browser.state import browser_of
-from poppy_operations.company import get_company, verified_session
+from poppy_operations.company import get_company
 from poppy_operations.declarations.outcomes import Refusal
-from poppy_operations.gate.answers import INVALID_REQUEST, INVALID_SESSION, Refused
+from poppy_operations.gate.answers import INVALID_REQUEST, INVALID_SESSION, ErrorAnswer
 from poppy_operations.gate.calls import Call
-from poppy_operations.models import Operation
+from poppy_operations.gate.door import Asker
+from poppy_operations.protocol import interfaces
+from poppy_operations.protocol.interfaces import Interface
 from poppy_operations.protocol.owner import Owner
 from poppy_operations.sessions.refusals import (
     InsufficientScope,
@@ -25,7 +23,6 @@ from poppy_operations.sessions.refusals import (
     SessionRefused,
 )
 from poppy_operations.sessions.session import Session
-from poppy_operations.sessions.verification import has_session
 
 logger = logging.getLogger("poppy_operations")
 
@@ -34,59 +31,52 @@ logger = logging.getLogger("poppy_operations")
 class Caller:
     """An agent that asks, through one interface.
 
-    ``owner`` is ``None`` where the site does not handle the request as anybody's Session.
-    ``refusal`` is what the site chose for an agent that may not get an operation.
+    ``owner`` is ``None`` if the site handles the request as nobody's Session. ``refusal`` is what
+    the site chose for an agent that may not get an operation.
     """
 
-    interface: str
+    interface: Interface
     owner: Owner | None
     sid: str = ""
     refusal: Refusal | None = None
-
-    @property
-    def on_website(self) -> bool:
-        """Whether approvals are recorded for the request instead of sent with it."""
-        return self.interface == Operation.Interface.WEBSITE
 
 
 class Visitor:
     """An ordinary visitor: the view is answered as if this app were not there."""
 
 
-def who_asks(call: Call) -> Caller | Visitor | Refused:
+def who_asks(call: Call) -> Caller | Visitor | ErrorAnswer:
     """Say who asks, or refuse. Reads the Session, the browser's join and the agent's status."""
-    request = call.request
-    if has_session(request):
+    asker = call.asker
+    if asker.shows_session():
         return _with_session(call)
-    browser = browser_of(request)
+    browser = asker.browser()
     if browser.marked:
         return _browser(call, browser.session)
-    if call.approval_header is not None:
-        return refusal_of(InvalidSession("Poppy-Approval came without a Session."))
-    return without_session(request) or Visitor()
+    if asker.carries_approval():
+        return error_answer(InvalidSession("An approval came without a Session."))
+    return without_session(asker) or Visitor()
 
 
-def without_session(request: HttpRequest) -> Refused | None:
+def without_session(asker: Asker) -> ErrorAnswer | None:
     """Refuse an agent that leaves its Session out; ``None`` for everybody else."""
-    if not get_company().is_agent(request):
+    if not asker.is_agent():
         return None
-    return refusal_of(InvalidSession("The access token of an agent came without a Session."))
+    return error_answer(InvalidSession("The access token of an agent came without a Session."))
 
 
-def _with_session(call: Call) -> Caller | Refused:
-    session = verified(call.request)
-    if isinstance(session, Refused):
+def _with_session(call: Call) -> Caller | ErrorAnswer:
+    session = verified(call.asker)
+    if isinstance(session, ErrorAnswer):
         return session
-    other = somebody_else(call.user(), session)
+    other = somebody_else(call.asker.user(), session)
     if other is not None:
         return other
-    refusal = None
-    if not session.declared:
-        refusal = get_company().undeclared(call.request, call.action)
+    refusal = None if session.declared else _undeclared(call)
     return Caller(call.interface, session.owner, session.sid, refusal)
 
 
-def somebody_else(user: Any, session: Session) -> Refused | None:
+def somebody_else(user: Any, session: Session) -> ErrorAnswer | None:
     """Refuse a request that the site takes for another account than its Session's.
 
     Nobody is nobody else: a view may authenticate no one.
@@ -95,48 +85,47 @@ def somebody_else(user: Any, session: Session) -> Refused | None:
     if account is None or account == session.account:
         return None
     message = "The site takes the request for another account than the Session's."
-    return refusal_of(InvalidSession(message))
+    return error_answer(InvalidSession(message))
 
 
 def _browser(call: Call, session: Session | None) -> Caller:
-    website = Operation.Interface.WEBSITE
-    if session is not None and call.action.website and call.action.has_website_door:
-        refusal = None
-        if not session.declared:
-            refusal = get_company().undeclared(call.request, call.action)
-        return Caller(website, session.owner, session.sid, refusal)
-    return Caller(website, None, refusal=get_company().undeclared(call.request, call.action))
+    website = interfaces.WEBSITE
+    if session is None or not (call.action.website and call.action.has_website_door):
+        return Caller(website, None, refusal=_undeclared(call))
+    refusal = None if session.declared else _undeclared(call)
+    return Caller(website, session.owner, session.sid, refusal)
 
 
-def is_the_websites(request: HttpRequest) -> bool:
-    """Whether a request is answered in the website's form: a page, a redirect, a reference."""
-    return not has_session(request) and is_marked(request)
+def _undeclared(call: Call) -> Refusal:
+    return get_company().undeclared(call.asker.request, call.action)
 
 
-def verified(request: HttpRequest) -> Session | Refused:
+def verified(asker: Asker) -> Session | ErrorAnswer:
     """The verified Session of an agent's request, or the core protocol's error for it."""
     try:
-        return verified_session(request)
+        return asker.session()
     except SessionRefused as refused:
-        return refusal_of(refused)
+        return error_answer(refused)
 
 
-def refusal_of(refused: SessionRefused) -> Refused:
-    """The error of the core protocol that a refusal is answered with; the log has its reason."""
+def error_answer(refused: SessionRefused) -> ErrorAnswer:
+    """The error of the core protocol for a Session that is refused; the log has the reason."""
     answer = _error_of(refused)
     logger.info("Refused with %s. %s", answer.code, refused, extra={"error": answer.code})
     return answer
 
 
-def _error_of(refused: SessionRefused) -> Refused:
+def _error_of(refused: SessionRefused) -> ErrorAnswer:
     if isinstance(refused, InvalidToken):
         header = 'Bearer error="invalid_token"'
-        return Refused("invalid_token", headers={"WWW-Authenticate": header})
+        return ErrorAnswer("invalid_token", headers={"WWW-Authenticate": header})
     if isinstance(refused, InvalidVersion):
         return INVALID_REQUEST
     if isinstance(refused, InsufficientScope):
         header = f'Bearer error="insufficient_scope", scope="{refused.scope}"'
-        return Refused("insufficient_scope", {"scope": refused.scope}, {"WWW-Authenticate": header})
+        members = {"scope": refused.scope}
+        return ErrorAnswer("insufficient_scope", members, {"WWW-Authenticate": header})
     if isinstance(refused, KeysUnavailable):
-        return Refused("temporarily_unavailable", headers={"Retry-After": str(refused.retry_after)})
+        headers = {"Retry-After": str(refused.retry_after)}
+        return ErrorAnswer("temporarily_unavailable", headers=headers)
     return INVALID_SESSION

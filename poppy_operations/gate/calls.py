@@ -2,60 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from django.http import HttpRequest, HttpResponseBase
 from django.utils import timezone
 
 from poppy_operations.declarations.current import CurrentOperation
 from poppy_operations.declarations.declared_action import DeclaredAction
 from poppy_operations.declarations.terms import Terms
 from poppy_operations.gate.comparing import RequestContent, keyed_digests
-from poppy_operations.gate.stored import as_sent
+from poppy_operations.gate.door import Asker, Results
 from poppy_operations.gate.sync_and_async import Steps, site
-from poppy_operations.models import Operation
-
-SiteTerms = Terms | HttpResponseBase
+from poppy_operations.protocol import interfaces
+from poppy_operations.protocol.interfaces import Interface
 
 
 def _no_one() -> Any:
     return None
 
 
-@dataclass
-class Call:
-    """What a door knows about one request for a gated action.
+@dataclass(kw_only=True)
+class Job:
+    """What it takes to perform an action, whoever asked for it.
 
-    ``allowed``, ``terms`` and ``body`` are the site's own code; each may be a coroutine function.
-    ``render`` makes a response final, inside the run, so that what is stored is what is sent.
-    ``replay`` gives an answer again whose body was not stored, such as a stream's.
-    ``interface`` is the one of the door for requests in a Session; a joined browser's are the
-    website's whatever the door.
+    ``terms`` and ``body`` are the site's own code; each may be a coroutine function. ``request``
+    is for those who watch for faults. ``transactions`` names the databases on which Django would
+    have opened a transaction around the site's code.
     """
 
     action: DeclaredAction
-    request: HttpRequest
-    content: Callable[[], RequestContent]
-    terms: Callable[[], Awaitable[SiteTerms] | SiteTerms]
+    results: Results
+    terms: Callable[[], Any]
     body: Callable[[CurrentOperation], Any]
-    allowed: Callable[[], Any] = _no_one
-    user: Callable[[], Any] = _no_one
-    render: Callable[[HttpResponseBase], HttpResponseBase] = as_sent
-    replay: Callable[[CurrentOperation], Any] | None = None
-    ignore: Sequence[str] = ()
-    interface: str = Operation.Interface.API
-    conversation: str = ""
+    request: Any = None
+    transactions: Sequence[str] = ()
     now: datetime = field(default_factory=timezone.now)
 
-    @cached_property
-    def approval_header(self) -> str | None:
-        """The raw ``Poppy-Approval``, or ``None`` where there is none in any form."""
-        value: str | None = self.request.META.get("HTTP_POPPY_APPROVAL")
-        return value
+
+@dataclass(kw_only=True)
+class Call(Job):
+    """What a door knows about one request for a gated action.
+
+    ``allowed`` is the site's own code too. ``replay`` gives an answer again if its body was not
+    stored, such as a stream's. ``interface`` is the door's own, for requests in a Session; what a
+    joined browser sends is the website's whatever the door.
+    """
+
+    asker: Asker
+    content: Callable[[], RequestContent]
+    allowed: Callable[[], Any] = _no_one
+    replay: Callable[[CurrentOperation], Any] | None = None
+    ignore: Sequence[str] = ()
+    interface: Interface = interfaces.API
+    conversation: str = ""
 
     @cached_property
     def _content(self) -> RequestContent:
@@ -63,7 +65,7 @@ class Call:
 
     @cached_property
     def target_digests(self) -> list[str]:
-        """Digests of action, method, host, route and arguments, one for each key."""
+        """Digests of the target of the request, one for each key."""
         return keyed_digests(self._content.target_text)
 
     @cached_property
@@ -99,19 +101,19 @@ class Wanted:
         return cls(terms, keyed_digests(text), text)
 
 
-def denied(call: Call) -> Steps[HttpResponseBase | None]:
-    """Ask the site's ``allowed``; its response where it refuses the request."""
+def denied(call: Call) -> Steps[Any]:
+    """Ask the site's ``allowed``; its answer if it refuses the request, else ``None``."""
     said: object = yield from site(call.allowed)
-    if said is None or isinstance(said, HttpResponseBase):
+    if said is None or call.results.is_answer(said):
         return said
     message = f"{call.action.name}: allowed returns None or a response, not {said!r}."
     raise TypeError(message)
 
 
-def asked_terms(call: Call) -> Steps[SiteTerms]:
-    """Ask the site what the request would do; its response where it refuses the request."""
+def asked_terms(call: Call) -> Steps[Any]:
+    """Ask the site what the request would do: ``Terms``, or the answer by which it refuses."""
     said: object = yield from site(call.terms)
-    if isinstance(said, Terms | HttpResponseBase):
+    if isinstance(said, Terms) or call.results.is_answer(said):
         return said
     kind = "None" if said is None else f"an object of type {type(said).__name__}"
     message = f"{call.action.name}: terms returns Terms or a response, not {kind}."

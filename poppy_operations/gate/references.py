@@ -6,17 +6,15 @@ from contextlib import suppress
 from datetime import datetime
 
 from django.db import DatabaseError, InterfaceError
-from django.http import HttpRequest
 
-from poppy_operations.browser.state import browser_of
 from poppy_operations.gate.answers import (
     EXTENSION_REQUIRED,
     INVALID_REQUEST,
     ApprovalRequired,
     Declined,
     EndpointAnswer,
+    ErrorAnswer,
     Recorded,
-    Refused,
     Status,
 )
 from poppy_operations.gate.approvals import (
@@ -27,6 +25,7 @@ from poppy_operations.gate.approvals import (
     read_approval,
 )
 from poppy_operations.gate.callers import verified
+from poppy_operations.gate.door import Asker
 from poppy_operations.gate.returning import as_returned
 from poppy_operations.gate.revisions import (
     has_record,
@@ -44,24 +43,24 @@ from poppy_operations.protocol.approval import ApprovalStatement
 from poppy_operations.protocol.ids import is_ref
 from poppy_operations.sessions.session import Session
 
-ROUNDS = 4
+TRIES = 4
 
 
-def at_endpoint(request: HttpRequest, ref: object, now: datetime) -> EndpointAnswer:
+def at_endpoint(asker: Asker, ref: object, now: datetime) -> EndpointAnswer:
     """Answer the endpoint's request: a look-up, a status, or an approval (4, 6).
 
     ``ref`` is whatever the body held. Raises ``Busy`` where an approval could not be recorded.
     """
-    session = verified(request)
-    if isinstance(session, Refused):
+    session = verified(asker)
+    if isinstance(session, ErrorAnswer):
         return session
-    statement = read_approval(request.META.get("HTTP_POPPY_APPROVAL"))
-    if isinstance(statement, Refused):
+    statement = read_approval(asker)
+    if isinstance(statement, ErrorAnswer):
         return statement
     if not is_ref(ref):
         return INVALID_REQUEST
-    for _ in range(ROUNDS):
-        answer = _for_reference(request, session, ref, statement, now)
+    for _ in range(TRIES):
+        answer = _for_reference(asker, session, ref, statement, now)
         if answer is not None:
             return answer
     message = "An operation moved on again and again while its approval was declined."
@@ -69,7 +68,7 @@ def at_endpoint(request: HttpRequest, ref: object, now: datetime) -> EndpointAns
 
 
 def _for_reference(
-    request: HttpRequest,
+    asker: Asker,
     session: Session,
     ref: str,
     statement: ApprovalStatement | None,
@@ -82,7 +81,7 @@ def _for_reference(
     operation = revision.operation
     if operation.owner != session.owner:
         if session.owner.is_challenged_for(operation.owner):
-            return challenge(request, operation.operation_id)
+            return challenge(asker, operation.operation_id)
         return INVALID_REQUEST
     if claims.is_lapsed(operation, now) and _freed(operation, now):
         return None
@@ -153,10 +152,8 @@ def _judged(
         # Its one record lost a race against a decline; the browser gets another revision.
         return INVALID_REQUEST
     decided = decline(named, statement, sid=session.sid, now=now)
-    if isinstance(decided, Declined):
-        return decided
-    if decided:
-        return None
+    if decided is not None:
+        return decided if isinstance(decided, Declined) else None
     recorded = approving.record(statement, named, sid=session.sid, now=now)
     return Recorded() if recorded else None
 
@@ -182,13 +179,13 @@ def _other_than_named(
     return answer
 
 
-def watched(request: HttpRequest, watch: str, now: datetime) -> str:
+def watched(asker: Asker, watch: str, now: datetime) -> str:
     """Where the page's operation stands, for the browser's own live join only.
 
     ``waiting``, ``approved``, ``performing``, ``performed``, or ``unknown`` for everything else.
     Changes nothing but a lapsed lease.
     """
-    session = browser_of(request).session
+    session = asker.browser().session
     if session is None:
         return "unknown"
     revision = revision_of_watch(watch)

@@ -10,7 +10,7 @@ from functools import cached_property
 
 from poppy_operations.conf import conf
 from poppy_operations.declarations.terms import Each
-from poppy_operations.gate.answers import Answer, ApprovalRequired, Refused, Undeclared
+from poppy_operations.gate.answers import Answer, ApprovalRequired, ErrorAnswer, Undeclared
 from poppy_operations.gate.approvals import still_performing
 from poppy_operations.gate.callers import Caller
 from poppy_operations.gate.calls import Call, Wanted
@@ -59,7 +59,7 @@ class Ask:
         if terms.same_action is Each:
             return digest(secrets.token_hex(16))
         key = self.wanted.content_text if terms.same_action is None else terms.same_action_text
-        interface, action = self.caller.interface, self.call.action.name
+        interface, action = self.caller.interface.name, self.call.action.name
         return digest(
             canonical_content([self.owner.digest, interface, self.call.conversation, action, key])
         )
@@ -76,7 +76,7 @@ class Ask:
         return (
             revision.content_digest in self.wanted.content_digests
             and revision.operation.action == self.call.action.name
-            and revision.operation.interface == self.caller.interface
+            and revision.operation.interface == self.caller.interface.name
         )
 
 
@@ -106,7 +106,7 @@ def _ask_once(asked: Ask, rows: Sequence[Revision]) -> Answer | None:
         if claims.is_lapsed(operation, now):
             claims.free(operation, now)
             return None
-        if not asked.caller.on_website:
+        if not asked.caller.interface.repeated_while_performing:
             return still_performing(operation)
     for revision in mine:
         if asked.is_same(revision) and _is_for(asked, revision):
@@ -133,7 +133,7 @@ def _is_for(asked: Ask, revision: Revision) -> bool:
     )
 
 
-def _make_room(asked: Ask, rows: Sequence[Revision]) -> Refused | None:
+def _make_room(asked: Ask, rows: Sequence[Revision]) -> ErrorAnswer | None:
     """Keep an owner's unexpired revisions without approval below the cap.
 
     A revision whose terms nobody has seen gives way; where all were seen, the ask has to wait.
@@ -153,7 +153,7 @@ def _make_room(asked: Ask, rows: Sequence[Revision]) -> Refused | None:
         return None
     first = min(revision.expires_at for revision in waiting)
     wait_s = max(1, int((first - seconds(now)).total_seconds()) + 1)
-    return Refused("rate_limited", headers={"Retry-After": str(wait_s)})
+    return ErrorAnswer("rate_limited", headers={"Retry-After": str(wait_s)})
 
 
 def _row(asked: Ask) -> asking.Asked:
@@ -161,7 +161,7 @@ def _row(asked: Ask) -> asking.Asked:
     return asking.Asked(
         action=call.action.name,
         prefix=call.action.prefix,
-        interface=asked.caller.interface,
+        interface=asked.caller.interface.name,
         owner=asked.owner,
         conversation=call.conversation,
         slot=asked.slot,
@@ -263,7 +263,7 @@ def _differing(asked: Ask, rows: Sequence[Revision]) -> tuple[str, ...]:
         if (
             has_record(revision)
             and revision.operation.action == asked.call.action.name
-            and revision.operation.interface == asked.caller.interface
+            and revision.operation.interface == asked.caller.interface.name
             and revision.terms_digest == asked.wanted.terms.digest
         ):
             fields = asked.call.differing_fields(revision.content_fields)

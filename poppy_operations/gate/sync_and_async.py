@@ -53,7 +53,7 @@ def site(call: Callable[[], Any]) -> Steps[Any]:
     return (yield Step(call, site=True))
 
 
-def run(steps: Steps[T]) -> T:
+def drive(steps: Steps[T]) -> T:
     """Run the steps one after the other, as a sync door does."""
     try:
         step = next(steps)
@@ -69,7 +69,7 @@ def run(steps: Steps[T]) -> T:
         return outcome
 
 
-async def arun(steps: Steps[T]) -> T:
+async def adrive(steps: Steps[T]) -> T:
     """Run the steps under an event loop, as an async door does."""
     try:
         step = next(steps)

@@ -14,7 +14,7 @@ from poppy_operations.gate.sync_and_async import Steps, database
 T = TypeVar("T")
 
 
-def in_transactions(aliases: Sequence[str], inner: Steps[T]) -> Steps[T]:
+def transacted(aliases: Sequence[str], inner: Steps[T]) -> Steps[T]:
     """Run the site's steps in the transactions that Django would have opened."""
     if not aliases:
         return (yield from inner)

@@ -20,6 +20,7 @@ from poppy_operations.protocol.ids import (
     new_revision,
     new_watch,
 )
+from poppy_operations.protocol.interfaces import interface_called
 from poppy_operations.protocol.owner import Owner
 from poppy_operations.sessions.clock import epoch
 from poppy_operations.signals import operation_returned, tell
@@ -95,7 +96,7 @@ def _returned(write: Callable[[], Revision | None]) -> Revision | None:
 
 
 def _store_revision(asked: Asked, operation: Operation, number: int, now: datetime) -> Revision:
-    on_website = asked.interface == Operation.Interface.WEBSITE
+    by_reference = interface_called(asked.interface).told_by_reference
     expires_at = (now + asked.lifetime).replace(microsecond=0)
     return Revision.objects.using(write_alias()).create(
         operation=operation,
@@ -107,8 +108,8 @@ def _store_revision(asked: Asked, operation: Operation, number: int, now: dateti
             expires_at=epoch(expires_at),
         ),
         number=number,
-        ref=new_ref() if on_website else None,
-        watch=new_watch() if on_website else None,
+        ref=new_ref() if by_reference else None,
+        watch=new_watch() if by_reference else None,
         terms=asked.terms,
         terms_digest=asked.terms_digest,
         target_digest=asked.target_digest,
@@ -119,8 +120,8 @@ def _store_revision(asked: Asked, operation: Operation, number: int, now: dateti
         returned_at=now,
         expires_at=expires_at,
         lifetime_s=int(asked.lifetime.total_seconds()),
-        # On the website only a look-up at the endpoint shows the terms to the agent.
-        looked_up_at=None if on_website else now,
+        # An agent that is told a reference sees the terms when it looks up the operation.
+        looked_up_at=None if by_reference else now,
     )
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 
@@ -12,16 +10,9 @@ from poppy_operations.lifecycle.claims import of_attempt, rows_of
 from poppy_operations.lifecycle.durable import durably
 from poppy_operations.models import Approval, Operation, Performance, Revision
 from poppy_operations.models.databases import write_alias
+from poppy_operations.protocol.interfaces import interface_called
+from poppy_operations.protocol.stored_answer import StoredAnswer
 from poppy_operations.signals import operation_performed, outcome_unknown, tell
-
-
-@dataclass(frozen=True)
-class StoredAnswer:
-    """The answer to give again: status, headers and, where it can be stored, the body."""
-
-    status: int
-    headers: Sequence[tuple[str, str]] = ()
-    body: bytes | None = None
 
 
 class Finish(Enum):
@@ -96,14 +87,14 @@ def _ended_before(operation: Operation, attempt: str) -> Finish:
 
 
 def performed_changes(operation: Operation) -> dict[str, object]:
-    """What an operation becomes when it was performed. In review its slot outlives that."""
+    """What an operation becomes when it was performed. In some interfaces it keeps its slot."""
     changes: dict[str, object] = {
         "state": Operation.State.PERFORMED,
         "outcome_unknown_since": None,
         "lease_until": None,
     }
-    in_review = operation.interface == Operation.Interface.REVIEW
-    return changes if in_review else {**changes, "slot": None}
+    keeps_slot = interface_called(operation.interface).keeps_slot
+    return changes if keeps_slot else {**changes, "slot": None}
 
 
 def store_performance(

@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 
 from poppy_operations.lifecycle.claims import of_attempt, open_changes, rows_of
 from poppy_operations.lifecycle.durable import committed, durably
-from poppy_operations.lifecycle.finishing import StoredAnswer
 from poppy_operations.models import Operation, Revision
+from poppy_operations.protocol.stored_answer import StoredAnswer
 
 
 def enqueue_again(operation: Operation, now: datetime) -> bool:

@@ -11,9 +11,10 @@ from django.db.models import F, Q, QuerySet
 from poppy_operations.lifecycle.approving import void_among
 from poppy_operations.lifecycle.claims import of_attempt, open_changes
 from poppy_operations.lifecycle.durable import durably
-from poppy_operations.lifecycle.finishing import StoredAnswer, performed_changes, store_performance
+from poppy_operations.lifecycle.finishing import performed_changes, store_performance
 from poppy_operations.models import Approval, Operation, Performance, Settlement
 from poppy_operations.models.databases import write_alias
+from poppy_operations.protocol.stored_answer import StoredAnswer
 from poppy_operations.signals import operation_settled, tell
 
 

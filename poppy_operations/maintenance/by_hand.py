@@ -10,10 +10,11 @@ from django.http import HttpResponseBase, JsonResponse
 from django.utils import timezone
 
 from poppy_operations.declarations.outcomes import Performed
-from poppy_operations.gate.stored import as_sent, stored_answer
-from poppy_operations.lifecycle.finishing import StoredAnswer
 from poppy_operations.lifecycle.settling import can_settle, settle
 from poppy_operations.models import Operation, Performance
+from poppy_operations.protocol.interfaces import interface_called
+from poppy_operations.protocol.stored_answer import StoredAnswer
+from poppy_operations.site_responses import as_sent, stored_answer
 
 
 def answer_of(performed: object, operation: Operation) -> StoredAnswer:
@@ -26,15 +27,15 @@ def answer_of(performed: object, operation: Operation) -> StoredAnswer:
         kind = type(performed).__name__
         message = f"A reconcile hook returns Performed, NotPerformed or None, not {kind}."
         raise TypeError(message)
-    on_website = operation.interface == Operation.Interface.WEBSITE
+    with_body = interface_called(operation.interface).stores_body
     result = performed.result
     if result is None:
         stored = StoredAnswer(performed.status)
     elif isinstance(result, HttpResponseBase):
-        stored = stored_answer(as_sent(result), with_body=not on_website)
+        stored = stored_answer(as_sent(result), with_body=with_body)
     else:
         response = JsonResponse(dict(result), status=performed.status)
-        stored = stored_answer(response, with_body=not on_website)
+        stored = stored_answer(response, with_body=with_body)
     if not 200 <= stored.status < 400:
         message = f"An answer of status {stored.status} does not say that it was performed."
         raise ValueError(message)

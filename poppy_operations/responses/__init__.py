@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 import logging
+from typing import cast
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 
 from poppy_operations.gate.answers import Answer, ApprovalRequired, Declined, SiteAnswer, Undeclared
 from poppy_operations.logs import log_of
+from poppy_operations.protocol.interfaces import Interface
 from poppy_operations.responses.api import api_answer
 from poppy_operations.responses.website import website_answer
 
 
 def respond(
-    answer: Answer, request: HttpRequest, *, on_website: bool, action: str = ""
+    answer: Answer, request: HttpRequest, interface: Interface, *, action: str = ""
 ) -> HttpResponseBase:
     """Return the response for an answer of the gate.
 
-    ``request`` is Django's own. ``on_website``: a browser asked, and gets pages or, where its
-    script wants JSON, objects without the operation; an API gets JSON. Every response but the
-    site's own may be stored by nobody. ``action`` is for the log.
+    ``request`` is Django's own. A browser gets pages or, if its script wants JSON, objects without
+    the operation; a program gets JSON. Every response but the site's own may be stored by nobody.
+    ``action`` is for the log.
     """
     if isinstance(answer, SiteAnswer):
-        return answer.response
-    if isinstance(answer, Undeclared) and answer.response is not None:
-        return answer.response
-    response = website_answer(answer, request) if on_website else api_answer(answer, request)
+        return cast("HttpResponseBase", answer.result)
+    if isinstance(answer, Undeclared) and answer.result is not None:
+        return cast("HttpResponseBase", answer.result)
+    answered = website_answer if interface.answered_with_pages else api_answer
+    response = answered(answer, request)
     return _expected(response, answer, action)
 
 

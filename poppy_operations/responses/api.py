@@ -11,8 +11,8 @@ from poppy_operations.gate.answers import (
     EXTENSION_REQUIRED,
     ApprovalRequired,
     Declined,
+    ErrorAnswer,
     PlainlyPerformed,
-    Refused,
     Replay,
     StillPerforming,
     Undeclared,
@@ -23,7 +23,13 @@ from poppy_operations.responses.bodies import extra_members, json_answer, not_st
 from poppy_operations.responses.replays import replayed
 
 OurAnswer = (
-    ApprovalRequired | Declined | StillPerforming | Replay | PlainlyPerformed | Undeclared | Refused
+    ApprovalRequired
+    | Declined
+    | StillPerforming
+    | Replay
+    | PlainlyPerformed
+    | Undeclared
+    | ErrorAnswer
 )
 
 

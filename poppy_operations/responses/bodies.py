@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonRespons
 
 from poppy_operations.company import get_company
 from poppy_operations.conf import conf
-from poppy_operations.gate.answers import Refused
+from poppy_operations.gate.answers import ErrorAnswer
 from poppy_operations.protocol.errors import STATUSES, error_body
 
 # Django's cache middleware does not know `no-store`; what it heeds is `private`.
@@ -33,13 +33,13 @@ def json_answer(
     return not_stored(JsonResponse(dict(body), status=status, headers=headers))
 
 
-def refused(answer: Refused) -> HttpResponse:
+def refused(answer: ErrorAnswer) -> HttpResponse:
     """Return an error of the core protocol: its code, members, status and headers."""
     body = error_body(answer.code, **answer.members)
     return json_answer(body, status_of(answer), answer.headers)
 
 
-def status_of(answer: Refused) -> int:
+def status_of(answer: ErrorAnswer) -> int:
     """The HTTP status of an error; that of ``extension_required`` is a setting."""
     if answer.status is not None:
         return answer.status

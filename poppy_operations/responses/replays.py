@@ -7,10 +7,10 @@ from http import HTTPStatus
 
 from django.http import HttpResponse
 
-from poppy_operations.gate.stored import sent_again
-from poppy_operations.lifecycle.finishing import StoredAnswer
 from poppy_operations.models import Performance
+from poppy_operations.protocol.stored_answer import StoredAnswer
 from poppy_operations.responses.bodies import not_stored
+from poppy_operations.site_responses import sent_again
 
 WITHOUT_BODY = frozenset({HTTPStatus.NO_CONTENT, HTTPStatus.RESET_CONTENT, HTTPStatus.NOT_MODIFIED})
 

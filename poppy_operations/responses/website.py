@@ -19,8 +19,8 @@ from poppy_operations.gate.answers import (
     EXTENSION_REQUIRED,
     ApprovalRequired,
     Declined,
+    ErrorAnswer,
     PlainlyPerformed,
-    Refused,
     Replay,
     StillPerforming,
     Undeclared,
@@ -112,7 +112,7 @@ def _waiting(request: HttpRequest, kind: Kind, answer: ApprovalRequired) -> _Sho
     return _Shown("waiting", {}, 403, headers, context)
 
 
-def _refused(request: HttpRequest, kind: Kind, answer: Refused) -> HttpResponse:
+def _refused(request: HttpRequest, kind: Kind, answer: ErrorAnswer) -> HttpResponse:
     status = status_of(answer)
     if status not in {429, 503}:
         return refused(answer)

@@ -8,12 +8,11 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
 from poppy_operations.company import get_company
-from poppy_operations.gate.answers import Refused
-from poppy_operations.gate.authorization import user_of_session
-from poppy_operations.gate.callers import verified, without_session
+from poppy_operations.doors.http_asker import HttpAsker
+from poppy_operations.gate.answers import ErrorAnswer
+from poppy_operations.gate.authorization import agent_of
 from poppy_operations.rest_framework.errors import core_error
 from poppy_operations.sessions.session import Session
-from poppy_operations.sessions.verification import has_session
 
 
 class PersonalAgentAuthentication(BaseAuthentication):
@@ -38,19 +37,12 @@ class PersonalAgentAuthentication(BaseAuthentication):
     def authenticate(self, request: Request) -> tuple[Any, Session] | None:
         """Give the user and the Session, or ``None`` where the request shows neither."""
         plain = request._request  # noqa: SLF001  the only way to Django's own request
-        if not has_session(plain):
-            refused = without_session(plain)
-            if refused is not None:
-                raise core_error(request, refused)
-            return None
-        session = verified(plain)
-        if isinstance(session, Refused):
-            raise core_error(request, session)
-        user = user_of_session(session)
-        if isinstance(user, Refused):
-            raise core_error(request, user)
-        self._signed_out = session.account is None
-        return user, session
+        found = agent_of(HttpAsker(plain))
+        if isinstance(found, ErrorAnswer):
+            raise core_error(request, found)
+        if found is not None:
+            self._signed_out = found[1].account is None
+        return found
 
     def authenticate_header(self, request: Request) -> str:
         """Give the challenge for an account."""

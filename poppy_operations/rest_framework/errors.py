@@ -8,7 +8,7 @@ from rest_framework.exceptions import APIException
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 
-from poppy_operations.gate.answers import Refused
+from poppy_operations.gate.answers import ErrorAnswer
 from poppy_operations.protocol.errors import STATUSES, error_body
 
 
@@ -18,7 +18,7 @@ class CoreError(APIException):
     It is no ``AuthenticationFailed``, whose status depends on a view's other classes.
     """
 
-    def __init__(self, refused: Refused) -> None:
+    def __init__(self, refused: ErrorAnswer) -> None:
         body: Any = error_body(refused.code, **refused.members)
         super().__init__(body)
         self.status_code = STATUSES[refused.code]
@@ -27,7 +27,7 @@ class CoreError(APIException):
         self.wait = int(refused.headers.get("Retry-After", 0)) or None
 
 
-def core_error(request: Request, refused: Refused) -> CoreError:
+def core_error(request: Request, refused: ErrorAnswer) -> CoreError:
     """Return the exception for an error, which is sent as JSON whatever the request accepts."""
     renderer: Any = request
     renderer.accepted_renderer = JSONRenderer()

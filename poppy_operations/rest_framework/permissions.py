@@ -7,7 +7,8 @@ from typing import Any
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
-from poppy_operations.gate.authorization import scope_refusal
+from poppy_operations.doors.http_asker import HttpAsker
+from poppy_operations.gate.authorization import scope_error
 from poppy_operations.rest_framework.errors import core_error
 from poppy_operations.sessions.verification import has_session
 
@@ -29,7 +30,7 @@ class HasScope(BasePermission):
     def has_permission(self, request: Request, view: Any) -> bool:
         """Let the request pass, or raise the protocol's error for it."""
         plain = request._request  # noqa: SLF001  the only way to Django's own request
-        refused = scope_refusal(plain, request.user, self.scope)
+        refused = scope_error(HttpAsker(plain), request.user, self.scope)
         if refused is not None:
             raise core_error(request, refused)
         # A site may say that nobody is None.

@@ -23,10 +23,12 @@ from rest_framework.views import APIView
 
 from poppy_operations.atomic_requests import never_atomic
 from poppy_operations.declarations.registry import registry
+from poppy_operations.doors.http_asker import HttpAsker
 from poppy_operations.gate.answers import BUSY, EndpointAnswer, Recorded, Status
 from poppy_operations.gate.references import at_endpoint
 from poppy_operations.lifecycle.durable import Busy
 from poppy_operations.protocol import wire
+from poppy_operations.protocol.interfaces import API
 from poppy_operations.responses import respond
 from poppy_operations.responses.bodies import json_answer, not_stored
 
@@ -66,7 +68,9 @@ class OperationsEndpoint(APIView):
         """Look up a reference, or take the approval in ``Poppy-Approval`` for it."""
         django_request = request._request  # noqa: SLF001  there is no other way to it
         try:
-            answer = at_endpoint(django_request, _reference(django_request), timezone.now())
+            answer = at_endpoint(
+                HttpAsker(django_request), _reference(django_request), timezone.now()
+            )
         except (Busy, DatabaseError, InterfaceError):
             logger.warning("The database was in the way; nothing was recorded.", exc_info=True)
             answer = BUSY
@@ -91,7 +95,7 @@ def _response(answer: EndpointAnswer, request: HttpRequest) -> HttpResponseBase:
         response = not_stored(HttpResponse(status=204))
         del response.headers["Content-Type"]
         return response
-    return respond(answer, request, on_website=False)
+    return respond(answer, request, API)
 
 
 operations = never_atomic(

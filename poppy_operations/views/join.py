@@ -28,7 +28,7 @@ from poppy_operations.browser.state import read_join
 from poppy_operations.company import get_company
 from poppy_operations.conf import conf
 from poppy_operations.gate.answers import INVALID_REQUEST
-from poppy_operations.gate.callers import refusal_of
+from poppy_operations.gate.callers import error_answer
 from poppy_operations.lifecycle.durable import Busy, busy_where_in_the_way
 from poppy_operations.models import Join
 from poppy_operations.models.lengths import NAME_LENGTH, RETURN_TO_LENGTH
@@ -67,7 +67,7 @@ def join(request: HttpRequest) -> HttpResponse:
         wanted = _wanted(request)
         ticket = joins.issue_ticket(session, now=timezone.now(), **wanted)
     except SessionRefused as refusal:
-        return refused(refusal_of(refusal))
+        return refused(error_answer(refusal))
     except BadRequest as error:
         logger.info("A request for a ticket is refused. %s", error)
         return refused(INVALID_REQUEST)

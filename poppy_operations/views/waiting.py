@@ -15,6 +15,7 @@ from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_GET
 
 from poppy_operations.atomic_requests import never_atomic
+from poppy_operations.doors.http_asker import HttpAsker
 from poppy_operations.gate.references import watched
 from poppy_operations.protocol.ids import is_ref
 from poppy_operations.responses.bodies import json_answer
@@ -37,7 +38,7 @@ def waiting(request: HttpRequest, watch: str) -> HttpResponse:
     request of the browser writes meanwhile.
     """
     try:
-        status = watched(request, watch, timezone.now()) if is_ref(watch) else "unknown"
+        status = watched(HttpAsker(request), watch, timezone.now()) if is_ref(watch) else "unknown"
         response = json_answer({"status": status, **_csrf_token(request, status)})
     except (DatabaseError, InterfaceError):
         logger.warning("The database was in the way of a waiting page.", exc_info=True)

@@ -379,7 +379,7 @@ def test_the_log_says_why_a_session_is_refused_and_no_secret(
     ("kept", "reason"),
     [
         ("Authorization", "The access token of an agent came without a Session."),
-        ("Poppy-Approval", "Poppy-Approval came without a Session."),
+        ("Poppy-Approval", "An approval came without a Session."),
     ],
 )
 def test_the_log_says_what_came_without_a_session(

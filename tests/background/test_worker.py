@@ -20,13 +20,14 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from poppy_operations import NotPerformed, Terms, background, maintenance
+from poppy_operations.background import perform_attempt
 from poppy_operations.declarations.current import CurrentOperation
 from poppy_operations.declarations.registry import registry
-from poppy_operations.gate.performing import queued
-from poppy_operations.gate.performing.queued import as_response, perform_attempt
 from poppy_operations.lifecycle import claims, finishing, queueing
 from poppy_operations.lifecycle.durable import Busy
 from poppy_operations.models import Approval, Operation, Performance
+from poppy_operations.protocol import stored_answer
+from poppy_operations.site_responses import response_of
 from poppy_operations.testing.agents import PersonalAgent
 from tests.background.agents import Job, MakeJob
 from tests.crash.site import Moments, in_database_later, outside_later
@@ -186,7 +187,7 @@ def test_a_message_that_comes_after_a_late_attempt_performed_it_is_nothing_to_te
     late = finishing.finish_external(
         operation,
         Approval.objects.get(),
-        finishing.StoredAnswer(200),
+        stored_answer.StoredAnswer(200),
         attempt="c" * 32,
         now=timezone.now(),
     )
@@ -622,7 +623,7 @@ def test_a_refusal_that_cannot_be_rendered_keeps_nobody_from_trying_again(
     mine.send()
     hooks("database", perform=refusing(page))
     assert broker.deliver() == [True]
-    failed = said(caplog, "The answer of a refused attempt could not be kept.")
+    failed = said(caplog, "What a worker's action said could not be kept.")
     assert failed.levelno == logging.ERROR
     assert "no-such-template.html" in caplog.text
 
@@ -797,9 +798,9 @@ def test_an_attempt_for_other_effects_than_the_action_has_now_is_given_back(
 def test_a_result_becomes_an_answer() -> None:
     given = HttpResponse("x", status=201)
 
-    assert as_response(given) is given
-    assert as_response(None).status_code == 204
-    mapped = as_response({"a": 1})
+    assert response_of(given) is given
+    assert response_of(None).status_code == 204
+    mapped = response_of({"a": 1})
     assert isinstance(mapped, JsonResponse)
     assert json.loads(mapped.content) == {"a": 1}
 
@@ -819,11 +820,6 @@ def test_a_response_that_is_rendered_late_is_rendered_by_the_worker(
     assert broker.deliver() == [True]
 
     assert mine.send().content == b"done it"
-
-
-def test_a_worker_has_no_request_to_compare() -> None:
-    with pytest.raises(NotImplementedError, match="no request"):
-        queued._no_content()
 
 
 # A queue of the site's own

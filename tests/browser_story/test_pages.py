@@ -12,11 +12,12 @@ from django.test import RequestFactory
 from poppy_operations.gate.answers import (
     Answer,
     ApprovalRequired,
+    ErrorAnswer,
     PlainlyPerformed,
-    Refused,
     StillPerforming,
     Undeclared,
 )
+from poppy_operations.protocol.interfaces import WEBSITE
 from poppy_operations.protocol.operation import ReturnedOperation
 from poppy_operations.responses import respond
 from tests.browser_story.agent import AgentAtWork
@@ -52,7 +53,7 @@ OURS: dict[str, tuple[Answer, Callable[[], HttpRequest]]] = {
     "performing": (StillPerforming("buy_1", 2), _form),
     "done": (PlainlyPerformed("buy_1"), _form),
     "undeclared": (Undeclared(), _form),
-    "later": (Refused("rate_limited", headers={"Retry-After": "3"}), _form),
+    "later": (ErrorAnswer("rate_limited", headers={"Retry-After": "3"}), _form),
 }
 
 
@@ -69,7 +70,7 @@ def check(page: Any) -> None:
 def shown(page: Any, url: str, name: str) -> None:
     """Show an answer of ours on the shop's origin, which has the style sheet."""
     answer, request = OURS[name]
-    response: Any = respond(answer, request(), on_website=True)
+    response: Any = respond(answer, request(), WEBSITE)
     page.route(
         "**/shown",
         lambda route: route.fulfill(

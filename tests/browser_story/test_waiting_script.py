@@ -14,6 +14,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 
 import poppy_operations
 from poppy_operations.gate.answers import ApprovalRequired
+from poppy_operations.protocol.interfaces import WEBSITE
 from poppy_operations.protocol.operation import ReturnedOperation
 from poppy_operations.responses import respond
 
@@ -47,7 +48,7 @@ class Shop:
 
     def __init__(self, request: HttpRequest) -> None:
         answer = ApprovalRequired(OPERATION, sid="ses_1", ref="r", watch="watched")
-        self.response: Any = respond(answer, request, on_website=True)
+        self.response: Any = respond(answer, request, WEBSITE)
         self.status = "waiting"
         self.asked = 0
         self.received: list[tuple[str, list[tuple[str, str]]]] = []

@@ -12,8 +12,8 @@ import time_machine
 from django.test import Client
 
 from poppy_operations import maintenance
+from poppy_operations.background import perform_attempt
 from poppy_operations.conf import conf
-from poppy_operations.gate.performing.queued import perform_attempt
 from poppy_operations.maintenance import requeueing
 from poppy_operations.models import Operation
 from poppy_operations.testing.agents import PersonalAgent, TokenIssuer

@@ -13,8 +13,8 @@ from django.test import Client
 from django.utils import timezone
 
 from poppy_operations import NotPerformed, Performed, maintenance
+from poppy_operations.background import perform_attempt
 from poppy_operations.checks.site import check_database
-from poppy_operations.gate.performing.queued import perform_attempt
 from poppy_operations.models import Approval, Operation
 from tests.agents import HOST
 from tests.api.orders import transfer

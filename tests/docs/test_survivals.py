@@ -13,9 +13,9 @@ from django.template.response import SimpleTemplateResponse
 from django.test import Client
 from django.utils import timezone
 
+from poppy_operations.background import perform_attempt
 from poppy_operations.conf import conf
 from poppy_operations.declarations.registry import registry
-from poppy_operations.gate.performing.queued import perform_attempt
 from poppy_operations.maintenance import reconcile, requeue, stuck
 from poppy_operations.models import Operation
 from tests.agents import HOST, SessionOf, reference

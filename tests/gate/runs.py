@@ -14,13 +14,16 @@ from django.test import RequestFactory
 
 from poppy_operations.declarations.current import CurrentOperation
 from poppy_operations.declarations.terms import Terms
+from poppy_operations.gate.answers import Outcome
 from poppy_operations.gate.callers import Caller
-from poppy_operations.gate.calls import Call
-from poppy_operations.gate.performing.attempt import Outcome, Run
-from poppy_operations.gate.rounds import perform
-from poppy_operations.gate.sync_and_async import arun, run
+from poppy_operations.gate.calls import Job
+from poppy_operations.gate.performing import perform
+from poppy_operations.gate.performing.attempt import Attempt
+from poppy_operations.gate.sync_and_async import adrive, drive
 from poppy_operations.models import Operation, Performance, Revision
 from poppy_operations.protocol.canonical import digest
+from poppy_operations.protocol.interfaces import interface_called
+from poppy_operations.site_responses import SiteResponses
 from tests.lifecycle.rows import NOW, OWNER, approval_of, read, returned
 from tests.shop import operations as shop
 from tests.shop.models import Effect
@@ -35,8 +38,19 @@ def nothing() -> None:
     """What a site's code does where a test says nothing else."""
 
 
+class _Results(SiteResponses):
+    """What the site's code returns, made final as a test says."""
+
+    def __init__(self, trial: Trial) -> None:
+        self.trial = trial
+
+    def final(self, result: Any) -> Any:
+        """The response as it is sent."""
+        return self.trial.render(result)
+
+
 @dataclass
-class Attempt:
+class Trial:
     """One attempt: how it waits, what it reaches, and what the site's code does meanwhile."""
 
     effects: str = "database"
@@ -47,7 +61,7 @@ class Attempt:
     happen: Callable[[], Any] = nothing
     ending: Callable[[], Any] = field(default=lambda: DONE)
     render: Callable[[Any], Any] = field(default=lambda response: response)
-    run: Run = field(init=False)
+    run: Attempt = field(init=False)
 
     def __post_init__(self) -> None:
         revision = self.revision or returned(
@@ -61,16 +75,17 @@ class Attempt:
         if self.interface == "website":
             approval.recorded_for = revision
             approval.save()
-        call = Call(
+        job = Job(
             action=ACTIONS[self.effects],
+            results=_Results(self),
             request=RequestFactory().post("/buy/"),
-            content=lambda: None,  # type: ignore[arg-type, return-value]  # a run compares nothing
             terms=self._terms,
             body=self._abody if self.mode == "async" else self._body,
-            render=lambda response: self.render(response),
             now=NOW,
         )
-        self.run = Run.of(call, Caller(self.interface, OWNER), revision, approval, None)
+        self.run = Attempt.of(
+            job, Caller(interface_called(self.interface), OWNER), revision, approval, None
+        )
 
     def _terms(self) -> Any:
         return self.terms()
@@ -91,12 +106,12 @@ class Attempt:
         ending = self.ending()
         return await ending if asyncio.iscoroutine(ending) else ending
 
-    def again(self, **changes: Any) -> Attempt:
+    def again(self, **changes: Any) -> Trial:
         """Another attempt at the same operation, as a repeated request makes it."""
         revision = Revision.objects.select_related("operation").get(pk=self.run.revision.pk)
         changes = {"revision": revision, **changes}
         options = {name: getattr(self, name) for name in ("effects", "mode", "interface")}
-        return Attempt(**{**options, **changes, "interface": "api"})
+        return Trial(**{**options, **changes, "interface": "api"})
 
     def lose(self) -> None:
         """Let the attempt be judged meanwhile, as if its lease had been over for long."""
@@ -112,7 +127,7 @@ class Attempt:
     def go_in_time(self) -> Outcome:
         """The same, at whatever time it is."""
         if self.mode == "sync":
-            return run(perform(self.run))
+            return drive(perform(self.run))
         outcome, raised = async_to_sync(self.ago)()
         if raised is not None:
             raise raised
@@ -122,7 +137,7 @@ class Attempt:
     async def ago(self) -> tuple[Any, BaseException | None]:
         """Run it under an event loop. What is raised is given back: it could end the loop."""
         try:
-            return await arun(perform(self.run)), None
+            return await adrive(perform(self.run)), None
         except BaseException as raised:  # noqa: BLE001  raised again outside
             return None, raised
 

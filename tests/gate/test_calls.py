@@ -9,8 +9,10 @@ from django.http import HttpRequest, HttpResponse
 
 from poppy_operations.declarations.declared_action import DeclaredAction
 from poppy_operations.declarations.terms import Terms
+from poppy_operations.doors.http_asker import HttpAsker
 from poppy_operations.gate.calls import Call, asked_terms, denied
-from poppy_operations.gate.sync_and_async import run
+from poppy_operations.gate.sync_and_async import drive
+from poppy_operations.site_responses import SiteResponses
 from tests.agents import SessionOf
 from tests.shop.models import Item
 from tests.shop.operations import Behaviour, buy
@@ -24,30 +26,39 @@ def call_of(action: DeclaredAction = buy, **said: Any) -> Call:
     """A call whose site says this."""
     functions: dict[str, Any] = {name: lambda value=value: value for name, value in said.items()}
     functions.setdefault("terms", lambda: TERMS)
-    return Call(action, HttpRequest(), lambda: None, body=lambda _: AN_ANSWER, **functions)  # type: ignore[arg-type, return-value]  # content is not looked at
+    request = HttpRequest()
+    return Call(
+        action=action,
+        asker=HttpAsker(request),
+        results=SiteResponses(),
+        request=request,
+        content=lambda: None,  # type: ignore[arg-type, return-value]  # nobody looks at it
+        body=lambda _: AN_ANSWER,
+        **functions,
+    )
 
 
 @pytest.mark.parametrize("said", [None, AN_ANSWER])
 def test_allowed_says_nothing_or_answers(said: Any) -> None:
-    assert run(denied(call_of(allowed=said))) is said
+    assert drive(denied(call_of(allowed=said))) is said
 
 
 @pytest.mark.parametrize("said", [True, False, "yes"])
 def test_allowed_that_says_anything_else_is_a_mistake(said: Any) -> None:
     message = f"shop.buy: allowed returns None or a response, not {said!r}"
     with pytest.raises(TypeError, match=message):
-        run(denied(call_of(allowed=said)))
+        drive(denied(call_of(allowed=said)))
 
 
 @pytest.mark.parametrize("said", [TERMS, AN_ANSWER])
 def test_terms_are_terms_or_an_answer(said: Any) -> None:
-    assert run(asked_terms(call_of(terms=said))) is said
+    assert drive(asked_terms(call_of(terms=said))) is said
 
 
 @pytest.mark.parametrize(("said", "kind"), [(None, "None"), ({"a": 1}, "an object of type dict")])
 def test_terms_that_are_anything_else_are_a_mistake(said: Any, kind: str) -> None:
     with pytest.raises(TypeError, match=f"shop.buy: terms returns Terms or a response, not {kind}"):
-        run(asked_terms(call_of(terms=said)))
+        drive(asked_terms(call_of(terms=said)))
 
 
 @pytest.mark.django_db

@@ -18,8 +18,10 @@ from django.urls import ResolverMatch, resolve
 from rest_framework import serializers
 
 from poppy_operations.declarations.terms import Terms
+from poppy_operations.doors.http_asker import HttpAsker
 from poppy_operations.gate.calls import Call
 from poppy_operations.gate.comparing import RequestContent, keyed_digests, parsed_body
+from poppy_operations.site_responses import SiteResponses
 from tests.shop.models import Item
 from tests.shop.operations import buy
 
@@ -724,7 +726,15 @@ def test_what_an_action_ignores_makes_no_other_request_of_a_form_either() -> Non
         request = post_form(**{**MOMENT, "count": count})
         form = Moment(request.POST)
         content = of(request, ignore=ignore)
-        call = Call(buy, request, lambda: content, Terms, lambda _operation: None, ignore=ignore)
+        call = Call(
+            action=buy,
+            asker=HttpAsker(request),
+            results=SiteResponses(),
+            content=lambda: content,
+            terms=Terms,
+            body=lambda _operation: None,
+            ignore=ignore,
+        )
         assert form.is_valid(), form.errors
         return call.meaning_text(Terms({"moment": "now"}, content=form))
 

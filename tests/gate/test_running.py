@@ -27,11 +27,11 @@ from django.http import (
 
 from poppy_operations.declarations.outcomes import NotPerformed
 from poppy_operations.gate.answers import PlainlyPerformed, SiteAnswer, StillPerforming
-from poppy_operations.gate.performing.attempt import Run
+from poppy_operations.gate.performing.attempt import Attempt
 from poppy_operations.lifecycle import finishing
 from poppy_operations.models import Performance
 from poppy_operations.signals import operation_performed, outcome_unknown
-from tests.gate.runs import DONE, TERMS, Attempt, effects_left
+from tests.gate.runs import DONE, TERMS, Trial, effects_left
 from tests.lifecycle.rows import MINE, NOW, begun, facts, in_the_way, read, told_by
 from tests.shop.operations import SoldOut
 
@@ -96,7 +96,7 @@ WHATEVER: dict[str, BaseException] = {**RAISED, **INTERRUPTIONS}
 def test_a_response_below_400_is_performed(
     effects: str, mode: str, interface: str, response: Any
 ) -> None:
-    attempt = Attempt(effects, mode, interface, ending=lambda: response)
+    attempt = Trial(effects, mode, interface, ending=lambda: response)
     with told_by(operation_performed) as told:
         outcome = attempt.go()
     assert outcome == SiteAnswer(response)
@@ -104,7 +104,7 @@ def test_a_response_below_400_is_performed(
     assert attempt.operation.slot is None
     performance = attempt.performance
     assert (performance.status, performance.how) == (response.status_code, "finished")
-    assert performance.attempt == attempt.run.attempt
+    assert performance.attempt == attempt.run.token
     if interface == "api" and not response.streaming:
         assert bytes(performance.body or b"") == response.content
     else:
@@ -114,7 +114,7 @@ def test_a_response_below_400_is_performed(
 
 def test_in_review_the_slot_outlives_the_performance(mode: str) -> None:
     for effects in ("database", "external"):
-        attempt = Attempt(effects, mode, "review")
+        attempt = Trial(effects, mode, "review")
         attempt.go()
         assert attempt.operation.slot is not None
         attempt.operation.delete()
@@ -131,11 +131,11 @@ def test_amb_15_not_performed_with_any_status_leaves_the_approval_usable(
     effects: str, mode: str, interface: str, status: int | None
 ) -> None:
     response = None if status is None else HttpResponse("sold out", status=status)
-    attempt = Attempt(effects, mode, interface, ending=raising(NotPerformed(response)))
+    attempt = Trial(effects, mode, interface, ending=raising(NotPerformed(response)))
     outcome = attempt.go()
     assert isinstance(outcome, SiteAnswer)
-    assert outcome.response.status_code == (status or 409)
-    assert response is None or outcome.response is response
+    assert outcome.result.status_code == (status or 409)
+    assert response is None or outcome.result is response
     assert attempt.state == "open"
     # The site's own evidence of an external action stays: nothing of it is rolled back by us.
     assert effects_left() == (0 if effects == "database" else 1)
@@ -149,7 +149,7 @@ def test_amb_15_not_performed_with_any_status_leaves_the_approval_usable(
 def test_amb_15_an_exception_that_the_action_lists_passes_and_releases(
     effects: str, mode: str, interface: str
 ) -> None:
-    attempt = Attempt(effects, mode, interface, ending=raising(SoldOut("the last one is gone")))
+    attempt = Trial(effects, mode, interface, ending=raising(SoldOut("the last one is gone")))
     with pytest.raises(SoldOut, match="the last one"):
         attempt.go()
     assert attempt.state == "open"
@@ -163,7 +163,7 @@ def test_amb_15_an_exception_that_the_action_lists_passes_and_releases(
 def test_in_the_database_another_response_is_rolled_back_released_and_sent(
     mode: str, interface: str, response: HttpResponse
 ) -> None:
-    attempt = Attempt("database", mode, interface, ending=lambda: response)
+    attempt = Trial("database", mode, interface, ending=lambda: response)
     with told_by(operation_performed) as told:
         assert attempt.go() == SiteAnswer(response)
     assert (attempt.state, effects_left(), told.calls) == ("open", 0, [])
@@ -174,7 +174,7 @@ def test_in_the_database_another_response_is_rolled_back_released_and_sent(
 def test_in_the_database_an_exception_is_rolled_back_released_and_passes_unchanged(
     mode: str, interface: str, error: BaseException
 ) -> None:
-    attempt = Attempt("database", mode, interface, ending=raising(error))
+    attempt = Trial("database", mode, interface, ending=raising(error))
     with pytest.raises(type(error)) as raised:
         attempt.go()
     assert raised.value is error
@@ -196,8 +196,8 @@ def swallow() -> None:
 def test_in_the_database_a_success_from_a_transaction_marked_for_rollback_is_an_error(
     mode: str, interface: str, happen: Any, caplog: Any
 ) -> None:
-    attempt = Attempt("database", mode, interface, happen=happen)
-    with pytest.raises(TransactionManagementError, match=r"answered 201, .* its savepoint"):
+    attempt = Trial("database", mode, interface, happen=happen)
+    with pytest.raises(TransactionManagementError, match=r"answered a success, .* its savepoint"):
         attempt.go()
     assert (attempt.state, effects_left()) == ("open", 0)
     assert "A success was answered from a transaction marked for rollback." in caplog.text
@@ -207,7 +207,7 @@ def test_in_the_database_a_success_from_a_transaction_marked_for_rollback_is_an_
 def test_in_the_database_a_refusal_from_a_transaction_marked_for_rollback_is_sent(
     mode: str, interface: str, response: HttpResponse
 ) -> None:
-    attempt = Attempt("database", mode, interface, happen=mark, ending=lambda: response)
+    attempt = Trial("database", mode, interface, happen=mark, ending=lambda: response)
     assert attempt.go() == SiteAnswer(response)
     assert (attempt.state, effects_left()) == ("open", 0)
 
@@ -215,7 +215,7 @@ def test_in_the_database_a_refusal_from_a_transaction_marked_for_rollback_is_sen
 def test_in_the_database_not_performed_from_a_transaction_marked_for_rollback_is_sent(
     mode: str,
 ) -> None:
-    attempt = Attempt("database", mode, happen=mark, ending=raising(NotPerformed(DONE)))
+    attempt = Trial("database", mode, happen=mark, ending=raising(NotPerformed(DONE)))
     assert attempt.go() == SiteAnswer(DONE)
     assert (attempt.state, effects_left()) == ("open", 0)
 
@@ -223,15 +223,15 @@ def test_in_the_database_not_performed_from_a_transaction_marked_for_rollback_is
 def test_in_the_database_a_view_without_a_response_is_djangos_to_complain_about(
     mode: str,
 ) -> None:
-    attempt = Attempt("database", mode, "website", ending=lambda: None)
+    attempt = Trial("database", mode, "website", ending=lambda: None)
     outcome = attempt.go()
     assert isinstance(outcome, SiteAnswer)
-    assert outcome.response is None
+    assert outcome.result is None
     assert (attempt.state, effects_left()) == ("open", 0)
 
 
 def test_in_the_database_an_answer_that_cannot_be_rendered_is_rolled_back(mode: str) -> None:
-    attempt = Attempt("database", mode, render=lambda response: raising(LookupError)())
+    attempt = Trial("database", mode, render=lambda response: raising(LookupError)())
     with pytest.raises(LookupError):
         attempt.go()
     assert (attempt.state, effects_left()) == ("open", 0)
@@ -246,12 +246,12 @@ def test_in_the_database_an_answer_that_cannot_be_rendered_is_rolled_back(mode: 
 def test_amb_15_outside_another_response_is_unknown_and_answered_as_performing(
     mode: str, interface: str, response: HttpResponse, caplog: Any
 ) -> None:
-    attempt = Attempt("external", mode, interface, ending=lambda: response)
+    attempt = Trial("external", mode, interface, ending=lambda: response)
     with told_by(outcome_unknown) as told, caplog.at_level(logging.ERROR, LOG):
         outcome = attempt.go()
     assert outcome == StillPerforming(attempt.operation.operation_id, 60)
     assert (attempt.state, effects_left()) == ("unknown", 1)
-    assert [call["attempt"] for call in told.calls] == [attempt.run.attempt]
+    assert [call["attempt"] for call in told.calls] == [attempt.run.token]
     names = f"operation_id {attempt.operation.operation_id}, action {attempt.operation.action}"
     assert [record.message for record in caplog.records] == [
         f"Nobody knows whether an external action took effect. ({names})"
@@ -272,7 +272,7 @@ def test_amb_15_outside_an_exception_is_unknown_reported_and_answered_as_perform
         message = "a receiver that fails"
         raise RuntimeError(message)
 
-    attempt = Attempt("external", mode, interface, ending=raising(error))
+    attempt = Trial("external", mode, interface, ending=raising(error))
     got_request_exception.connect(receiver)
     try:
         with caplog.at_level(logging.ERROR, LOG):
@@ -282,7 +282,7 @@ def test_amb_15_outside_an_exception_is_unknown_reported_and_answered_as_perform
     assert outcome == StillPerforming(attempt.operation.operation_id, 60)
     assert (attempt.state, effects_left()) == ("unknown", 1)
     # As Django's own report: whoever watches reads the exception that is being handled.
-    assert seen == [(attempt.run.call.request, error)]
+    assert seen == [(attempt.run.job.request, error)]
     assert caplog.records[0].exc_info[1] is error
 
 
@@ -291,7 +291,7 @@ def test_amb_15_outside_an_exception_is_unknown_reported_and_answered_as_perform
 def test_outside_an_interruption_is_unknown_and_passes_on(
     mode: str, interface: str, error: BaseException
 ) -> None:
-    attempt = Attempt("external", mode, interface, ending=raising(error))
+    attempt = Trial("external", mode, interface, ending=raising(error))
     with pytest.raises(type(error)):
         attempt.go()
     assert (attempt.state, effects_left()) == ("unknown", 1)
@@ -299,7 +299,7 @@ def test_outside_an_interruption_is_unknown_and_passes_on(
 
 @pytest.mark.parametrize("interface", ["website", "api"])
 def test_outside_a_view_without_a_response_is_unknown(mode: str, interface: str) -> None:
-    attempt = Attempt("external", mode, interface, ending=lambda: None)
+    attempt = Trial("external", mode, interface, ending=lambda: None)
     assert isinstance(attempt.go(), StillPerforming)
     assert (attempt.state, effects_left()) == ("unknown", 1)
 
@@ -308,7 +308,7 @@ def test_outside_a_view_without_a_response_is_unknown(mode: str, interface: str)
 def test_outside_an_answer_that_cannot_be_rendered_is_performed_and_plainly_said(
     mode: str, error: Exception, caplog: Any
 ) -> None:
-    attempt = Attempt("external", mode, render=lambda response: raising(error)())
+    attempt = Trial("external", mode, render=lambda response: raising(error)())
     with caplog.at_level(logging.ERROR, LOG):
         outcome = attempt.go()
     assert outcome == PlainlyPerformed(attempt.operation.operation_id)
@@ -321,7 +321,7 @@ def test_outside_an_answer_that_cannot_be_rendered_is_performed_and_plainly_said
 def test_outside_an_interruption_while_rendering_is_performed_and_passes_on(
     mode: str, error: BaseException
 ) -> None:
-    attempt = Attempt("external", mode, render=lambda response: raising(error)())
+    attempt = Trial("external", mode, render=lambda response: raising(error)())
     with pytest.raises(type(error)):
         attempt.go()
     assert (attempt.state, effects_left()) == ("performed", 1)
@@ -339,7 +339,7 @@ def test_outside_an_answer_that_cannot_be_kept_is_performed_and_plainly_said(
         def content(self, value: Any) -> None:
             pass
 
-    attempt = Attempt("external", mode, ending=lambda: Odd("{}", content_type="text/plain"))
+    attempt = Trial("external", mode, ending=lambda: Odd("{}", content_type="text/plain"))
     with caplog.at_level(logging.ERROR, LOG):
         outcome = attempt.go()
     assert outcome == PlainlyPerformed(attempt.operation.operation_id)
@@ -348,7 +348,7 @@ def test_outside_an_answer_that_cannot_be_kept_is_performed_and_plainly_said(
 
 
 def test_outside_a_refused_answer_that_cannot_be_rendered_is_unknown(mode: str) -> None:
-    attempt = Attempt(
+    attempt = Trial(
         "external",
         mode,
         ending=lambda: HttpResponse(status=502),
@@ -363,7 +363,7 @@ def test_outside_a_refused_answer_that_cannot_be_rendered_is_unknown(mode: str) 
 
 def test_a_begin_that_the_database_prevents_is_lost_and_nothing_has_run(mode: str) -> None:
     for effects in ("database", "external"):
-        attempt = Attempt(effects, mode)
+        attempt = Trial(effects, mode)
         with in_the_way("UPDATE", 1):
             outcome = attempt.go()
         assert type(outcome).__name__ == "Lost"
@@ -373,7 +373,7 @@ def test_a_begin_that_the_database_prevents_is_lost_and_nothing_has_run(mode: st
 
 def test_a_lost_claim_runs_nothing(mode: str) -> None:
     for effects in ("database", "external"):
-        attempt = Attempt(effects, mode)
+        attempt = Trial(effects, mode)
         begun(attempt.run.revision, effects=effects)
         assert type(attempt.go()).__name__ == "Lost"
         assert attempt.operation.attempt == MINE
@@ -384,7 +384,7 @@ def test_a_lost_claim_runs_nothing(mode: str) -> None:
 def test_outside_what_cannot_be_recorded_is_loud_and_the_answer_is_sent_all_the_same(
     mode: str, caplog: Any
 ) -> None:
-    attempt = Attempt("external", mode)
+    attempt = Trial("external", mode)
     with caplog.at_level(logging.ERROR, LOG), in_the_way("performance", 99):
         assert attempt.go() == SiteAnswer(DONE)
     assert "could not be recorded" in caplog.text
@@ -394,7 +394,7 @@ def test_outside_what_cannot_be_recorded_is_loud_and_the_answer_is_sent_all_the_
 def test_outside_what_cannot_be_marked_unknown_is_loud_and_answered_as_performing(
     mode: str, caplog: Any
 ) -> None:
-    attempt = Attempt("external", mode, ending=raising(ValueError("a fault")))
+    attempt = Trial("external", mode, ending=raising(ValueError("a fault")))
     with (
         caplog.at_level(logging.ERROR, LOG),
         in_the_way('SET "outcome_unknown_since"', 99),
@@ -407,7 +407,7 @@ def test_outside_what_cannot_be_marked_unknown_is_loud_and_answered_as_performin
 
 
 def test_what_cannot_be_released_is_left_to_its_lease(mode: str, caplog: Any) -> None:
-    attempt = Attempt("database", mode, ending=raising(NotPerformed()))
+    attempt = Trial("database", mode, ending=raising(NotPerformed()))
     hindered: list[Any] = []
 
     def hinder() -> None:
@@ -444,7 +444,7 @@ def failing_at(signal: ModelSignal, sender: type) -> Iterator[None]:
 def test_outside_a_receiver_that_fails_while_it_is_recorded_makes_it_unknown_and_no_fault(
     mode: str, interface: str, caplog: Any
 ) -> None:
-    attempt = Attempt("external", mode, interface)
+    attempt = Trial("external", mode, interface)
     with caplog.at_level(logging.ERROR, LOG), failing_at(post_save, Performance):
         outcome = attempt.go()
     assert outcome == StillPerforming(attempt.operation.operation_id, 60)
@@ -457,9 +457,9 @@ def test_outside_a_receiver_that_fails_while_it_is_recorded_makes_it_unknown_and
 def test_outside_whatever_fails_after_an_unknown_outcome_is_loud_and_answered_as_performing(
     mode: str, caplog: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    attempt = Attempt("external", mode, ending=raising(ValueError("a fault")))
+    attempt = Trial("external", mode, ending=raising(ValueError("a fault")))
     monkeypatch.setattr(finishing, "mark_unknown", lambda *_: raising(LookupError)())
-    monkeypatch.setattr(Run, "read_again", lambda _self: raising(LookupError)())
+    monkeypatch.setattr(Attempt, "read_again", lambda _self: raising(LookupError)())
     with caplog.at_level(logging.ERROR, LOG):
         outcome = attempt.go()
     assert outcome == StillPerforming(attempt.operation.operation_id, 2)
@@ -478,7 +478,7 @@ def test_an_attempt_says_when_it_began_and_when_it_ended_and_not_when_its_reques
     effects: str, mode: str
 ) -> None:
     began, ended = NOW + timedelta(minutes=4), NOW + timedelta(minutes=29)
-    attempt, seen = Attempt(effects, mode), []
+    attempt, seen = Trial(effects, mode), []
 
     def happen() -> None:
         seen.append(attempt.operation)
@@ -495,7 +495,7 @@ def test_an_attempt_says_when_it_began_and_when_it_ended_and_not_when_its_reques
 
 def test_an_unknown_outcome_says_since_when_and_not_when_its_request_came(mode: str) -> None:
     ended = NOW + timedelta(minutes=25)
-    attempt = Attempt("external", mode, ending=raising(TimeoutError()))
+    attempt = Trial("external", mode, ending=raising(TimeoutError()))
     with time_machine.travel(NOW, tick=False) as clock:
         attempt.happen = lambda: clock.move_to(ended)
         attempt.go_in_time()
@@ -509,7 +509,7 @@ def test_an_unknown_outcome_says_since_when_and_not_when_its_request_came(mode: 
 def test_outside_a_finish_after_the_attempt_was_given_up_is_recorded_loudly(
     mode: str, caplog: Any
 ) -> None:
-    attempt = Attempt("external", mode)
+    attempt = Trial("external", mode)
     attempt.happen = attempt.lose
     with caplog.at_level(logging.ERROR, LOG), told_by(operation_performed) as told:
         assert attempt.go() == SiteAnswer(DONE)
@@ -522,7 +522,7 @@ def test_outside_a_finish_after_the_attempt_was_given_up_is_recorded_loudly(
 def test_outside_a_finish_of_what_was_performed_already_is_recorded_loudly(
     mode: str, caplog: Any
 ) -> None:
-    attempt = Attempt("external", mode)
+    attempt = Trial("external", mode)
     first: list[Any] = []
 
     def overtake() -> None:
@@ -536,11 +536,11 @@ def test_outside_a_finish_of_what_was_performed_already_is_recorded_loudly(
         assert attempt.go() == SiteAnswer(DONE)
     assert "performed already" in caplog.text
     assert len(told.calls) == 1
-    assert attempt.performance.attempt != attempt.run.attempt
+    assert attempt.performance.attempt != attempt.run.token
 
 
 def test_nothing_is_said_of_the_clock_but_what_the_call_says() -> None:
-    attempt = Attempt("database")
+    attempt = Trial("database")
     attempt.go()
     assert read(attempt.performance).finished_at == NOW
     assert facts(attempt.operation)["lease_until"] is None

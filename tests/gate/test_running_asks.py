@@ -7,41 +7,53 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.http import HttpRequest
 
 from poppy_operations.declarations.outcomes import Refusal
 from poppy_operations.declarations.terms import Each
+from poppy_operations.doors.http_asker import HttpAsker
 from poppy_operations.gate import returning as gate_asking
-from poppy_operations.gate.answers import ApprovalRequired, Refused, StillPerforming, Undeclared
+from poppy_operations.gate.answers import ApprovalRequired, ErrorAnswer, StillPerforming, Undeclared
 from poppy_operations.gate.callers import Caller
-from poppy_operations.gate.calls import Wanted
+from poppy_operations.gate.calls import Call, Wanted
 from poppy_operations.gate.returning import Ask, ask, ask_under_way
 from poppy_operations.gate.revisions import is_in_use, live_revisions
 from poppy_operations.lifecycle import asking
 from poppy_operations.lifecycle.durable import Busy
 from poppy_operations.models import Operation, Revision
 from poppy_operations.protocol.canonical import digest
-from tests.gate.runs import OTHER_TERMS, TERMS, Attempt
+from poppy_operations.protocol.interfaces import interface_called
+from tests.gate.runs import OTHER_TERMS, TERMS, Trial
 from tests.lifecycle.rows import ASKED, MINE, NOW, OWNER, begun, returned
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 SLOT = digest("slot")
 
 
-def an_ask(attempt: Attempt, slot: str = SLOT, **caller: Any) -> Ask:
+def an_ask(attempt: Trial, slot: str = SLOT, **caller: Any) -> Ask:
     """The ask of the request that an attempt was made for."""
-    call = attempt.run.call
+    job = attempt.run.job
+    call = Call(
+        action=job.action,
+        asker=HttpAsker(HttpRequest()),
+        results=job.results,
+        terms=job.terms,
+        body=job.body,
+        content=lambda: None,  # type: ignore[arg-type, return-value]  # an ask compares digests
+        now=NOW,
+    )
     call.__dict__["target_digests"] = [digest("target")]
     call.__dict__["raw_digests"] = [digest("raw")]
     # There is no content to name.
     call.__dict__.update(field_digests=dict, differing_fields=lambda stored: ())
     wanted = Wanted(TERMS, [digest("content")], "content")
-    asked = Ask(call, Caller(attempt.interface, OWNER, **caller), OWNER, wanted)
+    asked = Ask(call, Caller(interface_called(attempt.interface), OWNER, **caller), OWNER, wanted)
     asked.__dict__["slot"] = slot
     return asked
 
 
 def test_each_ask_of_its_own_has_one_slot_and_no_other_asks() -> None:
-    one = an_ask(Attempt())
+    one = an_ask(Trial())
     each = replace(one, wanted=Wanted(replace(TERMS, same_action=Each), ["digest"], "content"))
     assert each.slot == each.slot
     assert replace(each).slot != each.slot
@@ -49,7 +61,7 @@ def test_each_ask_of_its_own_has_one_slot_and_no_other_asks() -> None:
 
 
 def test_an_ask_for_what_is_waiting_gets_the_same_revision() -> None:
-    attempt = Attempt()
+    attempt = Trial()
     answer = ask(an_ask(attempt))
     assert isinstance(answer, ApprovalRequired)
     assert answer.operation.revision == attempt.run.revision.revision
@@ -57,7 +69,7 @@ def test_an_ask_for_what_is_waiting_gets_the_same_revision() -> None:
 
 @pytest.mark.requirement("OPS-7-08")
 def test_an_ask_for_what_is_performing_is_answered_as_performing() -> None:
-    attempt = Attempt()
+    attempt = Trial()
     begun(attempt.run.revision)
     answer = ask(an_ask(attempt))
     assert answer == StillPerforming(attempt.operation.operation_id, 2)
@@ -65,7 +77,7 @@ def test_an_ask_for_what_is_performing_is_answered_as_performing() -> None:
 
 
 def test_an_ask_that_meets_a_lapsed_lease_frees_it_first() -> None:
-    attempt = Attempt()
+    attempt = Trial()
     begun(attempt.run.revision, now=NOW - timedelta(hours=1))
     answer = ask(an_ask(attempt))
     assert isinstance(answer, ApprovalRequired)
@@ -74,7 +86,7 @@ def test_an_ask_that_meets_a_lapsed_lease_frees_it_first() -> None:
 
 
 def test_on_the_website_an_ask_for_what_is_performing_is_a_further_revision() -> None:
-    attempt = Attempt(interface="website")
+    attempt = Trial(interface="website")
     begun(attempt.run.revision, approval=attempt.run.approval)
     answer = ask(an_ask(attempt))
     assert isinstance(answer, ApprovalRequired)
@@ -84,12 +96,12 @@ def test_on_the_website_an_ask_for_what_is_performing_is_a_further_revision() ->
 
 
 def test_an_agent_that_may_get_no_operation_gets_the_refusal() -> None:
-    asked = an_ask(Attempt(), refusal=Refusal())
+    asked = an_ask(Trial(), refusal=Refusal())
     assert ask(asked) == Undeclared(None)
 
 
 def test_an_ask_that_others_overtake_again_and_again_is_busy(monkeypatch: Any) -> None:
-    attempt = Attempt()
+    attempt = Trial()
     asked = an_ask(attempt)
     Revision.objects.all().delete()
     Operation.objects.all().delete()
@@ -99,16 +111,16 @@ def test_an_ask_that_others_overtake_again_and_again_is_busy(monkeypatch: Any) -
 
 
 def test_an_ask_that_was_overtaken_once_finds_the_others_operation(monkeypatch: Any) -> None:
-    attempt = Attempt()
+    attempt = Trial()
     assert isinstance(ask(an_ask(attempt), rows=[]), ApprovalRequired)
     assert Operation.objects.count() == 1
 
 
 def test_at_the_cap_only_what_nobody_has_seen_gives_way(settings: Any) -> None:
     settings.POPPY_OPERATIONS = {**settings.POPPY_OPERATIONS, "OPEN_REVISIONS": 1}
-    attempt = Attempt()
+    attempt = Trial()
     answer = ask(an_ask(attempt, slot=digest("another")))
-    assert isinstance(answer, Refused)
+    assert isinstance(answer, ErrorAnswer)
     assert answer.code == "rate_limited"
     assert int(answer.headers["Retry-After"]) == 901
     Revision.objects.update(looked_up_at=None)
@@ -119,7 +131,7 @@ def test_at_the_cap_only_what_nobody_has_seen_gives_way(settings: Any) -> None:
 # A browser's repeat while its very request is being performed
 
 
-def under_way(attempt: Attempt) -> tuple[Any, Any, Any, Any]:
+def under_way(attempt: Trial) -> tuple[Any, Any, Any, Any]:
     begun(attempt.run.revision, approval=attempt.run.approval, effects="external")
     asked = an_ask(attempt)
     rows = live_revisions(OWNER, NOW)
@@ -128,7 +140,7 @@ def under_way(attempt: Attempt) -> tuple[Any, Any, Any, Any]:
 
 @pytest.mark.ambiguity("AMB-13")
 def test_amb_13_a_repeat_gets_one_further_revision_and_then_the_same() -> None:
-    call, caller, in_use, rows = under_way(Attempt("external", interface="website"))
+    call, caller, in_use, rows = under_way(Trial("external", interface="website"))
     first = ask_under_way(call, caller, in_use, rows)
     assert isinstance(first, ApprovalRequired)
     assert first.under_way
@@ -138,7 +150,7 @@ def test_amb_13_a_repeat_gets_one_further_revision_and_then_the_same() -> None:
 
 @pytest.mark.ambiguity("AMB-13")
 def test_amb_13_a_repeat_gets_a_revision_of_what_is_performed_and_of_no_neighbour() -> None:
-    attempt = Attempt("external", interface="website")
+    attempt = Trial("external", interface="website")
     mine = {
         "action": attempt.run.operation.action,
         "interface": "website",
@@ -165,7 +177,7 @@ def test_amb_13_a_repeat_gets_a_revision_of_what_is_performed_and_of_no_neighbou
 
 
 def test_a_repeat_that_others_overtake_looks_again() -> None:
-    call, caller, in_use, rows = under_way(Attempt("external", interface="website"))
+    call, caller, in_use, rows = under_way(Trial("external", interface="website"))
     other = ask_under_way(call, caller, in_use, live_revisions(OWNER, NOW))
     assert ask_under_way(call, caller, in_use, rows) == other
     assert Revision.objects.count() == 2
@@ -174,13 +186,13 @@ def test_a_repeat_that_others_overtake_looks_again() -> None:
 def test_a_repeat_that_is_overtaken_again_and_again_is_answered_as_performing(
     monkeypatch: Any,
 ) -> None:
-    call, caller, in_use, rows = under_way(Attempt("external", interface="website"))
+    call, caller, in_use, rows = under_way(Trial("external", interface="website"))
     monkeypatch.setattr(gate_asking.asking, "return_revision", lambda *args: None)
     assert isinstance(ask_under_way(call, caller, in_use, rows), StillPerforming)
 
 
 def test_a_repeat_of_what_was_performed_in_that_moment_is_answered_as_performing() -> None:
-    call, caller, in_use, rows = under_way(Attempt("external", interface="website"))
+    call, caller, in_use, rows = under_way(Trial("external", interface="website"))
     Operation.objects.update(state="performed", slot=None)
     answer = ask_under_way(call, caller, in_use, rows)
     assert answer == StillPerforming(in_use.operation.operation_id, 2)
@@ -188,7 +200,7 @@ def test_a_repeat_of_what_was_performed_in_that_moment_is_answered_as_performing
 
 
 def test_an_agent_that_may_get_no_operation_is_told_that_it_is_under_way() -> None:
-    attempt = Attempt("external", interface="website")
+    attempt = Trial("external", interface="website")
     call, _, in_use, rows = under_way(attempt)
     for caller in (Caller("website", OWNER, refusal=Refusal()), Caller("website", None)):
         assert isinstance(ask_under_way(call, caller, in_use, rows), StillPerforming)

@@ -10,15 +10,15 @@ from asgiref.sync import async_to_sync
 
 from poppy_operations.declarations.outcomes import NotPerformed
 from poppy_operations.gate.answers import SiteAnswer
-from poppy_operations.gate.performing.attempt import Run
+from poppy_operations.gate.performing.attempt import Attempt
 from poppy_operations.lifecycle import claims, finishing
-from tests.gate.runs import DONE, Attempt, effects_left
+from tests.gate.runs import DONE, Trial, effects_left
 from tests.lifecycle.rows import facts
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
 
-def cancelled_while(attempt: Attempt, place: Any, name: str, monkeypatch: Any) -> Any:
+def cancelled_while(attempt: Trial, place: Any, name: str, monkeypatch: Any) -> Any:
     """Run the attempt and cancel its request while ``name`` is running in the request's thread."""
     original = getattr(place, name)
     at: dict[str, Any] = {}
@@ -43,22 +43,22 @@ def cancelled_while(attempt: Attempt, place: Any, name: str, monkeypatch: Any) -
 
 @pytest.mark.parametrize("effects", ["database", "external"])
 def test_cancelled_at_begin_the_claim_is_given_back(effects: str, monkeypatch: Any) -> None:
-    attempt = Attempt(effects, "async")
+    attempt = Trial(effects, "async")
     cancelled_while(attempt, claims, "begin", monkeypatch)
     assert (attempt.state, effects_left()) == ("open", 0)
-    assert facts(attempt.run.operation)["attempt"] != attempt.run.attempt
+    assert facts(attempt.run.operation)["attempt"] != attempt.run.token
 
 
 @pytest.mark.parametrize("effects", ["database", "external"])
 def test_cancelled_at_a_begin_that_was_lost_nothing_changes(effects: str, monkeypatch: Any) -> None:
-    attempt = Attempt(effects, "async")
+    attempt = Trial(effects, "async")
     attempt.again(mode="sync").run.begin()
     cancelled_while(attempt, claims, "begin", monkeypatch)
     assert (attempt.state, effects_left()) == ("performing", 0)
 
 
 def test_cancelled_while_the_terms_are_asked_again_it_is_released(monkeypatch: Any) -> None:
-    attempt = Attempt("database", "async")
+    attempt = Trial("database", "async")
     cancelled_while(attempt, attempt, "terms", monkeypatch)
     assert (attempt.state, effects_left()) == ("open", 0)
 
@@ -69,7 +69,7 @@ def test_cancelled_while_the_terms_are_asked_again_it_is_released(monkeypatch: A
 def test_cancelled_in_a_query_of_the_body_it_ends_as_that(
     effects: str, state: str, left: int, monkeypatch: Any
 ) -> None:
-    attempt = Attempt(effects, "async")
+    attempt = Trial(effects, "async")
     cancelled_while(attempt, attempt, "happen", monkeypatch)
     assert (attempt.state, effects_left()) == (state, left)
 
@@ -86,7 +86,7 @@ def test_cancelled_while_the_body_waits_it_ends_as_that(
         task.cancel()
         await asyncio.sleep(3600)
 
-    attempt = Attempt(effects, "async", ending=waiting)
+    attempt = Trial(effects, "async", ending=waiting)
     with pytest.raises(asyncio.CancelledError):
         attempt.go()
     assert (attempt.state, effects_left()) == (state, left)
@@ -104,7 +104,7 @@ def test_a_body_that_swallows_its_cancellation_is_performed(effects: str) -> Non
             task.uncancel()
         return DONE
 
-    attempt = Attempt(effects, "async", ending=swallowing)
+    attempt = Trial(effects, "async", ending=swallowing)
     assert attempt.go() == SiteAnswer(DONE)
     assert attempt.state == "performed"
 
@@ -116,7 +116,7 @@ def test_a_body_that_swallows_its_cancellation_is_performed(effects: str) -> Non
 def test_cancelled_at_finish_it_is_performed(
     effects: str, name: str, interface: str, monkeypatch: Any
 ) -> None:
-    attempt = Attempt(effects, "async", interface)
+    attempt = Trial(effects, "async", interface)
     cancelled_while(attempt, finishing, name, monkeypatch)
     assert (attempt.state, effects_left()) == ("performed", 1)
     assert attempt.performance.status == 201
@@ -128,7 +128,7 @@ def test_cancelled_at_finish_it_is_performed(
 def test_cancelled_while_its_answer_is_rendered_nothing_that_happened_is_forgotten(
     effects: str, state: str, left: int, monkeypatch: Any
 ) -> None:
-    attempt = Attempt(effects, "async")
+    attempt = Trial(effects, "async")
     cancelled_while(attempt, attempt, "render", monkeypatch)
     assert (attempt.state, effects_left()) == (state, left)
 
@@ -138,8 +138,8 @@ def test_cancelled_at_the_release_it_is_released(effects: str, monkeypatch: Any)
     def sold_out() -> Any:
         raise NotPerformed
 
-    attempt = Attempt(effects, "async", ending=sold_out)
-    cancelled_while(attempt, Run, "release", monkeypatch)
+    attempt = Trial(effects, "async", ending=sold_out)
+    cancelled_while(attempt, Attempt, "release", monkeypatch)
     assert attempt.state == "open"
 
 
@@ -148,7 +148,7 @@ def test_cancelled_while_an_unknown_outcome_is_marked_it_is_marked(monkeypatch: 
         message = "a fault"
         raise ValueError(message)
 
-    attempt = Attempt("external", "async", ending=fault)
+    attempt = Trial("external", "async", ending=fault)
     cancelled_while(attempt, finishing, "mark_unknown", monkeypatch)
     assert attempt.state == "unknown"
 
@@ -162,7 +162,7 @@ def test_an_exit_in_the_sync_part_of_a_body_ends_it_like_any_exception(
     def leave() -> None:
         raise interruption
 
-    attempt = Attempt(effects, mode, happen=leave)
+    attempt = Trial(effects, mode, happen=leave)
     with pytest.raises(interruption):
         attempt.go()
     assert attempt.state == ("open" if effects == "database" else "unknown")
@@ -185,7 +185,7 @@ def test_an_exit_in_sync_code_of_any_door_neither_stops_the_loop_nor_the_gate(
     def leave(*args: Any) -> Any:
         raise interruption
 
-    attempt = Attempt("database", mode)
+    attempt = Trial("database", mode)
     setattr(attempt, name, leave)
     with pytest.raises(raised):
         attempt.go()

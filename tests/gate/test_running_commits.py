@@ -23,12 +23,12 @@ from django.http import HttpResponse
 
 from poppy_operations.gate.answers import SiteAnswer, StillPerforming
 from poppy_operations.gate.performing import in_database
-from poppy_operations.gate.performing.attempt import Run
+from poppy_operations.gate.performing.attempt import Attempt
 from poppy_operations.lifecycle import claims, finishing
 from poppy_operations.lifecycle.durable import Busy, OuterTransaction
 from poppy_operations.models import Decline
 from poppy_operations.signals import operation_performed
-from tests.gate.runs import DONE, Attempt, effects_left
+from tests.gate.runs import DONE, Trial, effects_left
 from tests.lifecycle.rows import NOW, in_the_way, lose_connection, told_by
 from tests.shop.models import Effect
 
@@ -60,7 +60,7 @@ def hook(error: BaseException) -> Callable[[], None]:
 def test_a_hook_that_fails_after_the_commit_is_logged_and_it_was_performed(
     mode: str, caplog: Any
 ) -> None:
-    attempt = Attempt("database", mode, happen=hook(ConnectionError("mail")))
+    attempt = Trial("database", mode, happen=hook(ConnectionError("mail")))
     with caplog.at_level(logging.ERROR, LOG), told_by(operation_performed) as told:
         assert attempt.go() == SiteAnswer(DONE)
     assert (attempt.state, effects_left()) == ("performed", 1)
@@ -69,7 +69,7 @@ def test_a_hook_that_fails_after_the_commit_is_logged_and_it_was_performed(
 
 
 def test_an_interruption_in_a_hook_passes_on_and_it_was_performed(mode: str) -> None:
-    attempt = Attempt("database", mode, happen=hook(SystemExit(1)))
+    attempt = Trial("database", mode, happen=hook(SystemExit(1)))
     with told_by(operation_performed) as told, pytest.raises(SystemExit):
         attempt.go()
     assert (attempt.state, effects_left()) == ("performed", 1)
@@ -79,7 +79,7 @@ def test_an_interruption_in_a_hook_passes_on_and_it_was_performed(mode: str) -> 
 def test_a_failed_hook_is_no_failure_even_where_the_outcome_cannot_be_read_at_once(
     mode: str,
 ) -> None:
-    attempt = Attempt("database", mode)
+    attempt = Trial("database", mode)
 
     def fail() -> None:
         hindrance.__enter__()
@@ -101,7 +101,7 @@ def test_where_nobody_knows_whether_an_attempt_was_committed_nobody_says_that_it
     mode: str, caplog: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The database took the commit, its answer was lost, and then it is gone."""
-    attempt = Attempt("database", mode, happen=hook(OperationalError()))
+    attempt = Trial("database", mode, happen=hook(OperationalError()))
 
     def gone(*_args: Any) -> Any:
         message = "server closed the connection unexpectedly"
@@ -120,15 +120,15 @@ def test_where_nobody_knows_whether_an_attempt_was_committed_nobody_says_that_it
 def test_an_attempt_that_is_gone_by_the_time_it_is_read_is_not_said_to_have_failed(
     mode: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    attempt = Attempt("database", mode, happen=hook(OperationalError()))
-    monkeypatch.setattr(Run, "read_again", lambda _run: None)
+    attempt = Trial("database", mode, happen=hook(OperationalError()))
+    monkeypatch.setattr(Attempt, "read_again", lambda _run: None)
     outcome = attempt.go()
     assert outcome == StillPerforming(attempt.operation.operation_id, 2)
     assert attempt.state == "performed"
 
 
 def test_a_commit_whose_answer_was_lost_was_performed(mode: str, monkeypatch: Any) -> None:
-    attempt = Attempt("database", mode)
+    attempt = Trial("database", mode)
     original = finishing.finish
     commit = type(connections["default"])._commit
 
@@ -149,7 +149,7 @@ def test_a_commit_whose_answer_was_lost_was_performed(mode: str, monkeypatch: An
 
 def test_on_commit_work_runs_for_the_performer_and_never_for_a_loser(mode: str) -> None:
     ran: list[str] = []
-    loser = Attempt("database", mode)
+    loser = Trial("database", mode)
 
     def lose() -> None:
         transaction.on_commit(lambda: ran.append("loser"))
@@ -157,7 +157,7 @@ def test_on_commit_work_runs_for_the_performer_and_never_for_a_loser(mode: str) 
 
     loser.happen = lose
     assert isinstance(loser.go(), StillPerforming)
-    claims.release(loser.run.operation, loser.run.attempt)
+    claims.release(loser.run.operation, loser.run.token)
     winner = loser.again(happen=lambda: transaction.on_commit(lambda: ran.append("winner")))
     assert winner.go() == SiteAnswer(DONE)
     assert ran == ["winner"]
@@ -176,7 +176,7 @@ def never_valid() -> None:
 def test_a_constraint_that_fails_at_the_commit_is_rolled_back_released_and_passes(
     mode: str,
 ) -> None:
-    attempt = Attempt("database", mode, happen=never_valid)
+    attempt = Trial("database", mode, happen=never_valid)
     with told_by(operation_performed) as told, pytest.raises(IntegrityError):
         attempt.go()
     assert (attempt.state, effects_left()) == ("open", 0)
@@ -187,7 +187,7 @@ def test_a_constraint_that_fails_at_the_commit_is_rolled_back_released_and_passe
 def test_a_commit_that_the_database_refuses_is_busy_and_nothing_was_performed(
     mode: str, monkeypatch: Any
 ) -> None:
-    attempt = Attempt("database", mode)
+    attempt = Trial("database", mode)
     original = finishing.finish
     commit = type(connections["default"])._commit
 
@@ -211,7 +211,7 @@ def test_a_connection_lost_at_the_commit_is_rolled_back_released_and_busy(
     mode: str, monkeypatch: Any
 ) -> None:
     needs_a_server()
-    attempt = Attempt("database", mode)
+    attempt = Trial("database", mode)
     original = finishing.finish
 
     def finish(*args: Any, **options: Any) -> bool:
@@ -234,7 +234,7 @@ def test_a_connection_lost_at_the_commit_is_rolled_back_released_and_busy(
 def test_a_finish_that_the_database_prevents_is_busy_and_nothing_was_performed(
     mode: str, word: str
 ) -> None:
-    attempt = Attempt("database", mode)
+    attempt = Trial("database", mode)
     hindrance = in_the_way(word, 1)
     attempt.happen = hindrance.__enter__
     try:
@@ -248,7 +248,7 @@ def test_a_finish_that_the_database_prevents_is_busy_and_nothing_was_performed(
 def test_a_fault_in_the_finish_is_rolled_back_released_and_passes(
     mode: str, monkeypatch: Any
 ) -> None:
-    attempt = Attempt("database", mode)
+    attempt = Trial("database", mode)
 
     def fault(*args: Any, **options: Any) -> bool:
         raise LookupError
@@ -269,7 +269,7 @@ def test_a_connection_lost_in_the_body_is_rolled_back_released_and_passes(mode: 
         lose_connection()
         Effect.objects.create(kind="never", key=str(uuid.uuid4()))
 
-    attempt = Attempt("database", mode, happen=lose)
+    attempt = Trial("database", mode, happen=lose)
     with pytest.raises(DatabaseError):
         attempt.go()
     assert (attempt.state, effects_left()) == ("open", 0)
@@ -286,7 +286,7 @@ def test_outside_a_connection_lost_in_the_body_is_unknown_and_answered_as_perfor
         lose_connection()
         Effect.objects.create(kind="never", key=str(uuid.uuid4()))
 
-    attempt = Attempt("external", mode, happen=lose)
+    attempt = Trial("external", mode, happen=lose)
     assert isinstance(attempt.go(), StillPerforming)
     assert (attempt.state, effects_left()) == ("unknown", 1)
 
@@ -295,13 +295,13 @@ def test_outside_a_connection_lost_unseen_in_the_body_is_performed_all_the_same(
     mode: str,
 ) -> None:
     needs_a_server()
-    attempt = Attempt("external", mode, happen=lose_connection)
+    attempt = Trial("external", mode, happen=lose_connection)
     assert attempt.go() == SiteAnswer(DONE)
     assert attempt.state == "performed"
 
 
 def test_contention_in_the_body_is_busy_and_no_fault(mode: str) -> None:
-    attempt = Attempt("database", mode)
+    attempt = Trial("database", mode)
     hindrance = in_the_way("INSERT", 1)
     attempt.happen = lambda: (hindrance.__enter__(), Effect.objects.create(kind="", key=""))
     try:
@@ -321,7 +321,7 @@ def test_a_body_that_swallows_the_end_of_its_transaction_is_not_performed(mode: 
             cursor.execute("ROLLBACK")  # What InnoDB does to the victim of a deadlock.
         Effect.objects.create(kind="the second half", key="")
 
-    attempt = Attempt("database", mode, happen=swallow)
+    attempt = Trial("database", mode, happen=swallow)
     with pytest.raises(Busy):
         attempt.go()
     assert (attempt.state, effects_left()) == ("open", 0)
@@ -334,7 +334,7 @@ def test_a_body_that_swallows_the_end_of_its_transaction_is_not_performed(mode: 
 def test_inside_the_sites_own_transaction_nothing_is_performed_and_the_error_explains(
     mode: str, effects: str
 ) -> None:
-    attempt = Attempt(effects, mode)
+    attempt = Trial(effects, mode)
     with pytest.raises(OuterTransaction), transaction.atomic():
         attempt.go()
     assert (attempt.state, effects_left()) == ("open", 0)
@@ -342,7 +342,7 @@ def test_inside_the_sites_own_transaction_nothing_is_performed_and_the_error_exp
 
 @pytest.mark.parametrize("effects", ["database", "external"])
 def test_with_autocommit_off_nothing_is_performed(mode: str, effects: str) -> None:
-    attempt = Attempt(effects, mode)
+    attempt = Trial(effects, mode)
     connection.set_autocommit(False)
     try:
         outcome = attempt.go()
@@ -360,7 +360,7 @@ def test_a_transaction_that_cannot_be_entered_gives_the_claim_back(
         message = "database is locked"
         raise OperationalError(message)
 
-    attempt = Attempt("database", mode)
+    attempt = Trial("database", mode)
     monkeypatch.setattr(in_database, "enter_outermost", locked)
     with pytest.raises(Busy, match="database is locked"):
         attempt.go()
@@ -380,15 +380,15 @@ def test_where_sqlite_begins_without_its_lock_the_claim_is_written_first(
         return hold(*args)
 
     monkeypatch.setattr(claims, "hold", noted)
-    assert Attempt("database", mode).go() == SiteAnswer(DONE)
+    assert Trial("database", mode).go() == SiteAnswer(DONE)
     assert held == []
     monkeypatch.setattr(in_database, "_begins_with_the_lock", lambda connection: False)
-    assert Attempt("database", mode).go() == SiteAnswer(DONE)
+    assert Trial("database", mode).go() == SiteAnswer(DONE)
     assert held == ["held"]
 
 
 def test_a_performed_operation_answers_a_second_attempt_of_old_knowledge(mode: str) -> None:
-    attempt = Attempt("database", mode)
+    attempt = Trial("database", mode)
     late = attempt.again()
     attempt.go()
     assert type(late.go()).__name__ == "Lost"
@@ -401,7 +401,7 @@ def test_where_a_database_forgets_savepoints_there_is_one_around_body_and_finish
     fake = SimpleNamespace(vendor="mysql", needs_rollback=False)
     monkeypatch.setattr(in_database, "connections", {"default": fake})
     depths: list[int] = []
-    attempt = Attempt("database", mode, happen=lambda: depths.append(len(connection.savepoint_ids)))
+    attempt = Trial("database", mode, happen=lambda: depths.append(len(connection.savepoint_ids)))
     assert attempt.go() == SiteAnswer(DONE)
     assert depths == [1]
 
@@ -427,24 +427,19 @@ def test_a_site_with_other_databases_has_their_transactions_around_ours(
         order.append("commit other")
 
     monkeypatch.setattr(transaction, "atomic", noted)
-    monkeypatch.setattr(
-        in_database,
-        "switched_off_aliases",
-        lambda request: ("default", "other") if request in requests else (),
-    )
-    attempt = Attempt("database", mode, happen=lambda: transaction.on_commit(ours))
+    attempt = Trial("database", mode, happen=lambda: transaction.on_commit(ours))
 
     def ours() -> None:
         order.append("commit ours")
 
-    requests = [attempt.run.call.request]
+    attempt.run.job.transactions = ("default", "other")
     assert attempt.go() == SiteAnswer(DONE)
     # Ours is first to commit: that it was performed is known before anything.
     assert order == ["enter other", "commit ours", "commit other"]
 
     order.clear()
-    failed = Attempt("database", mode, ending=lambda: HttpResponse(status=409))
-    requests.append(failed.run.call.request)
+    failed = Trial("database", mode, ending=lambda: HttpResponse(status=409))
+    failed.run.job.transactions = ("default", "other")
     failed.go()
     assert order == ["enter other", "undo other"]
 

@@ -10,13 +10,12 @@ import pytest
 from django.http import Http404, HttpResponse, JsonResponse
 
 from poppy_operations.declarations.outcomes import NotPerformed
-from poppy_operations.gate.answers import Replay, SiteAnswer, StillPerforming
+from poppy_operations.gate.answers import OtherTerms, Replay, SiteAnswer, StillPerforming
 from poppy_operations.gate.performing import in_database
-from poppy_operations.gate.performing.attempt import OtherTerms
 from poppy_operations.lifecycle import claims, finishing
 from poppy_operations.models import Performance
 from poppy_operations.signals import operation_performed
-from tests.gate.runs import DONE, OTHER_TERMS, TERMS, Attempt, effects_left
+from tests.gate.runs import DONE, OTHER_TERMS, TERMS, Trial, effects_left
 from tests.lifecycle.rows import NOW, in_the_way, read, told_by
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
@@ -39,20 +38,20 @@ def test_terms_that_are_still_the_same_are_performed(mode: str) -> None:
         asked.append(effects_left())
         return TERMS
 
-    assert Attempt("database", mode, terms=terms).go() == SiteAnswer(DONE)
+    assert Trial("database", mode, terms=terms).go() == SiteAnswer(DONE)
     assert asked == [0]
 
 
 @pytest.mark.requirement("OPS-3-19", "OPS-6-37")
 def test_other_terms_are_rolled_back_released_and_a_failed_check_3(mode: str) -> None:
-    attempt = Attempt("database", mode, terms=lambda: OTHER_TERMS)
+    attempt = Trial("database", mode, terms=lambda: OTHER_TERMS)
     assert attempt.go() == OtherTerms(OTHER_TERMS)
     assert (attempt.state, effects_left()) == ("open", 0)
 
 
 def test_a_response_of_the_site_instead_of_terms_is_that_answer(mode: str) -> None:
     refusal = HttpResponse("sold out", status=200)
-    attempt = Attempt("database", mode, terms=lambda: refusal)
+    attempt = Trial("database", mode, terms=lambda: refusal)
     assert attempt.go() == SiteAnswer(refusal)
     assert (attempt.state, effects_left()) == ("open", 0)
 
@@ -61,14 +60,14 @@ def test_an_exception_of_the_site_instead_of_terms_passes(mode: str) -> None:
     def terms() -> Any:
         raise Http404
 
-    attempt = Attempt("database", mode, terms=terms)
+    attempt = Trial("database", mode, terms=terms)
     with pytest.raises(Http404):
         attempt.go()
     assert (attempt.state, effects_left()) == ("open", 0)
 
 
 def test_outside_the_terms_are_not_asked_again(mode: str) -> None:
-    attempt = Attempt("external", mode, terms=lambda: OTHER_TERMS)
+    attempt = Trial("external", mode, terms=lambda: OTHER_TERMS)
     assert attempt.go() == SiteAnswer(DONE)
     assert attempt.state == "performed"
 
@@ -76,29 +75,29 @@ def test_outside_the_terms_are_not_asked_again(mode: str) -> None:
 # Attempts that outlive their lease
 
 
-def taken_over(attempt: Attempt, *, then: Any = None) -> None:
+def taken_over(attempt: Trial, *, then: Any = None) -> None:
     """Let another request free the lapsed attempt and, where it is said so, run its own."""
     assert claims.free(read(attempt.run.operation), LONG_AFTER)
     if then is not None:
         then(attempt.again(mode="sync"))
 
 
-def performs(other: Attempt) -> None:
+def performs(other: Trial) -> None:
     assert isinstance(other.go(), SiteAnswer)
 
 
-def begins(other: Attempt) -> None:
+def begins(other: Trial) -> None:
     assert other.run.begin()
 
 
-def does_nothing(other: Attempt) -> None:
+def does_nothing(other: Trial) -> None:
     other.ending = lambda: HttpResponse(status=409)
     assert isinstance(other.go(), SiteAnswer)
 
 
 @pytest.mark.requirement("OPS-7-01")
 def test_a_lapsed_attempt_that_nobody_took_over_commits(mode: str) -> None:
-    attempt = Attempt("database", mode)
+    attempt = Trial("database", mode)
     attempt.happen = lambda: attempt.run.operation.__class__.objects.update(lease_until=NOW)
     assert attempt.go() == SiteAnswer(DONE)
     assert attempt.state == "performed"
@@ -108,7 +107,7 @@ def test_a_lapsed_attempt_that_nobody_took_over_commits(mode: str) -> None:
 # What stays of it is seen in test_races.py; here it is what each ending is answered with.
 
 
-def between(attempt: Attempt, then: Any) -> Any:
+def between(attempt: Trial, then: Any) -> Any:
     """Take the attempt over just before its claim is judged, outside its transaction."""
     original = attempt.run.__class__.release
 
@@ -143,7 +142,7 @@ ENDINGS = {
 def test_an_attempt_without_effect_gets_the_answer_of_the_one_that_performed_meanwhile(
     mode: str, monkeypatch: Any, ending: Any
 ) -> None:
-    attempt = Attempt("database", mode, ending=ending)
+    attempt = Trial("database", mode, ending=ending)
     monkeypatch.setattr(type(attempt.run), "release", between(attempt, performs))
     outcome = attempt.go()
     assert isinstance(outcome, Replay)
@@ -157,7 +156,7 @@ def test_an_attempt_without_effect_gets_the_answer_of_the_one_that_performed_mea
 def test_an_attempt_without_effect_waits_for_the_one_that_took_it_over(
     mode: str, monkeypatch: Any, ending: Any
 ) -> None:
-    attempt = Attempt("database", mode, ending=ending)
+    attempt = Trial("database", mode, ending=ending)
     monkeypatch.setattr(type(attempt.run), "release", between(attempt, begins))
     assert attempt.go() == StillPerforming(attempt.operation.operation_id, 2)
     assert (attempt.state, effects_left()) == ("performing", 0)
@@ -166,7 +165,7 @@ def test_an_attempt_without_effect_waits_for_the_one_that_took_it_over(
 def test_other_terms_of_an_attempt_that_was_taken_over_are_the_other_ones_to_answer(
     mode: str, monkeypatch: Any
 ) -> None:
-    attempt = Attempt("database", mode, terms=lambda: OTHER_TERMS)
+    attempt = Trial("database", mode, terms=lambda: OTHER_TERMS)
     monkeypatch.setattr(type(attempt.run), "release", between(attempt, performs))
     assert isinstance(attempt.go(), Replay)
 
@@ -174,7 +173,7 @@ def test_other_terms_of_an_attempt_that_was_taken_over_are_the_other_ones_to_ans
 def test_where_nobody_performed_the_sites_own_ending_is_the_answer(
     mode: str, monkeypatch: Any
 ) -> None:
-    attempt = Attempt("database", mode, ending=fault)
+    attempt = Trial("database", mode, ending=fault)
     monkeypatch.setattr(type(attempt.run), "release", between(attempt, does_nothing))
     with pytest.raises(ValueError, match="a fault"):
         attempt.go()
@@ -187,9 +186,9 @@ def test_outside_an_attempt_without_effect_gets_the_answer_of_the_other_one(
     mode: str, monkeypatch: Any, ending: str, then: Any
 ) -> None:
     def listed() -> Any:
-        raise attempt.run.call.action.not_performed[0]
+        raise attempt.run.job.action.not_performed[0]
 
-    attempt = Attempt("external", mode)
+    attempt = Trial("external", mode)
     attempt.ending = listed if ending == "listed" else not_performed
     original = type(attempt.run).release
     moved: list[int] = []
@@ -211,11 +210,11 @@ def test_outside_an_attempt_without_effect_gets_the_answer_of_the_other_one(
 def test_a_late_finish_in_the_database_is_rolled_back_and_answers_for_the_other_one(
     mode: str, monkeypatch: Any, caplog: Any, then: Any
 ) -> None:
-    attempt = Attempt("database", mode, ending=lambda: JsonResponse({"late": True}))
+    attempt = Trial("database", mode, ending=lambda: JsonResponse({"late": True}))
     original = finishing.finish
 
     def finish(*args: Any, **options: Any) -> bool:
-        if options["attempt"] != attempt.run.attempt:
+        if options["attempt"] != attempt.run.token:
             return original(*args, **options)
         attempt.lose()
         return original(*args, **options)
@@ -240,7 +239,7 @@ def test_a_late_finish_in_the_database_is_rolled_back_and_answers_for_the_other_
 def test_a_late_finish_after_a_take_over_that_did_nothing_is_not_told_as_failed(
     mode: str, monkeypatch: Any
 ) -> None:
-    attempt = Attempt("database", mode)
+    attempt = Trial("database", mode)
     monkeypatch.setattr(finishing, "finish", lambda *args, **options: False)
     undo = in_database._roll_back
 
@@ -256,7 +255,7 @@ def test_a_late_finish_after_a_take_over_that_did_nothing_is_not_told_as_failed(
 def test_an_operation_that_cannot_be_read_again_is_answered_as_performing(
     mode: str, monkeypatch: Any, caplog: Any
 ) -> None:
-    attempt = Attempt("external", mode, ending=fault)
+    attempt = Trial("external", mode, ending=fault)
     original = type(attempt.run).read_again
 
     def read_again(run: Any) -> Any:

@@ -14,17 +14,17 @@ from asgiref.sync import async_to_sync, sync_to_async
 from django.db import DatabaseError, connection, transaction
 
 from poppy_operations.gate import transactions
-from poppy_operations.gate.sync_and_async import Step, Steps, arun, database, run, site
-from poppy_operations.gate.transactions import in_transactions
+from poppy_operations.gate.sync_and_async import Step, Steps, adrive, database, drive, site
+from poppy_operations.gate.transactions import transacted
 from tests.shop.models import Effect
 
 
 def sync_door(steps: Steps[Any]) -> Any:
-    return run(steps)
+    return drive(steps)
 
 
 def async_door(steps: Steps[Any]) -> Any:
-    return async_to_sync(arun)(steps)
+    return async_to_sync(adrive)(steps)
 
 
 DOORS = [sync_door, async_door]
@@ -144,7 +144,7 @@ def test_a_call_runs_to_its_end_before_its_cancellation_passes_on() -> None:
 
     async def request() -> None:
         loop = asyncio.get_running_loop()
-        task = asyncio.ensure_future(arun(database(lambda: call(loop))))
+        task = asyncio.ensure_future(adrive(database(lambda: call(loop))))
         tasks.append(task)
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -164,7 +164,7 @@ def test_a_call_runs_to_its_end_before_its_cancellation_passes_on() -> None:
 def test_what_a_cancelled_call_raised_is_dropped_for_the_cancellation() -> None:
     async def request() -> None:
         loop = asyncio.get_running_loop()
-        task = asyncio.ensure_future(arun(database(lambda: call(loop))))
+        task = asyncio.ensure_future(adrive(database(lambda: call(loop))))
         tasks.append(task)
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -182,7 +182,7 @@ def test_a_loop_that_ends_takes_its_calls_with_it() -> None:
 
     async def request() -> None:
         mine = asyncio.current_task()
-        task = asyncio.ensure_future(arun(database(lambda: None)))
+        task = asyncio.ensure_future(adrive(database(lambda: None)))
         await asyncio.sleep(0)
         for other in asyncio.all_tasks() - {mine}:
             other.cancel()
@@ -210,7 +210,7 @@ def write() -> None:
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("door", DOORS)
 def test_the_sites_steps_run_in_the_transactions_that_django_would_have_opened(door: Door) -> None:
-    assert door(in_transactions(["default"], site(write))) is None
+    assert door(transacted(["default"], site(write))) is None
     assert rows() == 1
     assert not connection.in_atomic_block
 
@@ -223,7 +223,7 @@ def test_a_fault_rolls_them_back_and_passes(door: Door) -> None:
         raise LookupError
 
     with pytest.raises(LookupError):
-        door(in_transactions(["default"], site(fail)))
+        door(transacted(["default"], site(fail)))
     assert rows() == 0
     assert not connection.in_atomic_block
 
@@ -231,7 +231,7 @@ def test_a_fault_rolls_them_back_and_passes(door: Door) -> None:
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("door", DOORS)
 def test_without_aliases_nothing_is_opened(door: Door) -> None:
-    assert door(in_transactions([], site(lambda: connection.in_atomic_block))) is False
+    assert door(transacted([], site(lambda: connection.in_atomic_block))) is False
 
 
 @pytest.mark.django_db(transaction=True)
@@ -245,7 +245,7 @@ def test_a_commit_that_fails_passes_its_error_on(door: Door, monkeypatch: Any) -
 
     monkeypatch.setattr(transactions, "ExitStack", Failing)
     with pytest.raises(DatabaseError):
-        door(in_transactions(["default"], site(write)))
+        door(transacted(["default"], site(write)))
     assert rows() == 0
 
 
@@ -258,5 +258,5 @@ def test_an_awaiting_view_keeps_its_transaction_open_and_a_cancelled_one_rolls_b
         raise asyncio.CancelledError
 
     with pytest.raises(asyncio.CancelledError):
-        async_door(in_transactions(["default"], site(view)))
+        async_door(transacted(["default"], site(view)))
     assert rows() == 0

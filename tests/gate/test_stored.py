@@ -8,7 +8,7 @@ import pytest
 from django.http import FileResponse, HttpResponse, JsonResponse, StreamingHttpResponse
 from django.urls import reverse_lazy
 
-from poppy_operations.gate.stored import NOT_STORED, says_performed, stored_answer
+from poppy_operations.site_responses import NOT_STORED, says_performed, stored_answer
 
 pytestmark = pytest.mark.django_db
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from django.db import connection, connections, transaction
 
-from poppy_operations.gate.sync_and_async import Steps, run, site
-from poppy_operations.gate.transactions import in_transactions, mark_for_rollback
+from poppy_operations.gate.sync_and_async import Steps, drive, site
+from poppy_operations.gate.transactions import mark_for_rollback, transacted
 from tests.shop.models import Effect
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -28,7 +28,7 @@ def writing(ending: BaseException | None = None) -> Steps[bool]:
 
 @pytest.mark.parametrize("aliases", [(), ("default",)])
 def test_what_the_sites_code_wrote_stays(aliases: tuple[str, ...]) -> None:
-    assert run(in_transactions(aliases, writing())) is bool(aliases)
+    assert drive(transacted(aliases, writing())) is bool(aliases)
     assert not connection.in_atomic_block
     assert Effect.objects.count() == 1
 
@@ -39,7 +39,7 @@ def test_only_a_transaction_undoes_what_the_sites_code_wrote(
     aliases: tuple[str, ...], ending: BaseException
 ) -> None:
     with pytest.raises(type(ending)) as raised:
-        run(in_transactions(aliases, writing(ending)))
+        drive(transacted(aliases, writing(ending)))
     assert raised.value is ending
     assert not connection.in_atomic_block
     assert Effect.objects.exists() is not bool(aliases)

@@ -11,7 +11,7 @@ import pytest
 from django.test import override_settings
 from django.utils import timezone
 
-from poppy_operations.gate.performing.queued import perform_attempt
+from poppy_operations.background import perform_attempt
 from poppy_operations.models import Operation, Revision
 from tests.agents import SessionOf, approval_of, reference
 from tests.api import orders

@@ -100,7 +100,7 @@ def test_an_attempt_in_the_database_is_freed_though_its_action_reaches_outside_b
             # It begins, and its process dies.
             old_process.setattr("poppy_operations.gate.performing.in_database._enter", die)
             old_process.setattr(
-                "poppy_operations.gate.performing.attempt.Run.release", lambda run: None
+                "poppy_operations.gate.performing.attempt.Attempt.release", lambda run: None
             )
             with pytest.raises(SystemExit):
                 browser.post(path, ORDER)

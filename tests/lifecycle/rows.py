@@ -14,12 +14,12 @@ from django.dispatch import Signal
 from poppy_operations.lifecycle.approving import stated
 from poppy_operations.lifecycle.asking import Asked, return_operation
 from poppy_operations.lifecycle.claims import begin
-from poppy_operations.lifecycle.finishing import StoredAnswer
 from poppy_operations.models import Approval, Operation, Revision
 from poppy_operations.models.databases import write_alias
 from poppy_operations.protocol.approval import ApprovalStatement
 from poppy_operations.protocol.canonical import digest
 from poppy_operations.protocol.owner import Owner
+from poppy_operations.protocol.stored_answer import StoredAnswer
 
 NOW = datetime(2026, 10, 8, 19, 0, 0, 700_000, UTC)
 SECOND = timedelta(seconds=1)

@@ -12,9 +12,10 @@ from django.db.models import F
 
 from poppy_operations.lifecycle import claims, finishing, queueing
 from poppy_operations.lifecycle.durable import Busy
-from poppy_operations.lifecycle.finishing import Finish, StoredAnswer
+from poppy_operations.lifecycle.finishing import Finish
 from poppy_operations.models import Approval, Operation, Performance, Revision
 from poppy_operations.models.databases import write_alias
+from poppy_operations.protocol.stored_answer import StoredAnswer
 from poppy_operations.signals import operation_performed, outcome_unknown
 from tests.lifecycle.rows import (
     ANSWER,

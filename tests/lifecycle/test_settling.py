@@ -9,8 +9,8 @@ import pytest
 
 from poppy_operations.lifecycle import claims, finishing, settling
 from poppy_operations.lifecycle.durable import Busy
-from poppy_operations.lifecycle.finishing import StoredAnswer
 from poppy_operations.models import Approval, Operation, Performance, Revision, Settlement
+from poppy_operations.protocol.stored_answer import StoredAnswer
 from poppy_operations.signals import operation_settled
 from tests.lifecycle.rows import (
     ANSWER,

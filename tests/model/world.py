@@ -17,10 +17,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize
 
 from poppy_operations import maintenance
 from poppy_operations.lifecycle.approving import void
-from poppy_operations.lifecycle.finishing import StoredAnswer
 from poppy_operations.lifecycle.settling import settle
 from poppy_operations.models import Approval as ApprovalRow
 from poppy_operations.models import Operation as OperationRow
+from poppy_operations.protocol.stored_answer import StoredAnswer
 from tests.model import facts as rules
 from tests.model.answers import Answers
 from tests.model.dice import Dice

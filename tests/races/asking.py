@@ -16,13 +16,15 @@ from django.test import RequestFactory
 from poppy_operations import CurrentOperation, Decline, NotPerformed, Terms
 from poppy_operations.company import Company
 from poppy_operations.declarations.declared_action import DeclaredAction
+from poppy_operations.doors.http_asker import HttpAsker
+from poppy_operations.gate import order
 from poppy_operations.gate.answers import (
     Answer,
     ApprovalRequired,
     Declined,
     EndpointAnswer,
+    ErrorAnswer,
     Recorded,
-    Refused,
     Replay,
     SiteAnswer,
     Status,
@@ -31,20 +33,21 @@ from poppy_operations.gate.answers import (
 from poppy_operations.gate.callers import Caller
 from poppy_operations.gate.calls import Call
 from poppy_operations.gate.comparing import RequestContent
-from poppy_operations.gate.passage import passage
+from poppy_operations.gate.decision import Findings, decided
 from poppy_operations.gate.references import at_endpoint
-from poppy_operations.gate.rounds import Visit, busy, rounds
-from poppy_operations.gate.sync_and_async import run
+from poppy_operations.gate.sync_and_async import drive
 from poppy_operations.lifecycle import claims
 from poppy_operations.lifecycle.approving import stated
 from poppy_operations.lifecycle.durable import Busy
 from poppy_operations.models import Revision
 from poppy_operations.protocol.approval import ApprovalStatement, approval_from_json
 from poppy_operations.protocol.ids import new_attempt
+from poppy_operations.protocol.interfaces import WEBSITE
 from poppy_operations.protocol.operation import ReturnedOperation
 from poppy_operations.protocol.owner import Owner
 from poppy_operations.protocol.structured import poppy_approval
 from poppy_operations.sessions.session import Session
+from poppy_operations.site_responses import SiteResponses
 from tests.agents import HOST
 from tests.crash import site
 from tests.crash.outside import Barred
@@ -184,6 +187,8 @@ class Wish:
         request = self._request(approval)
         call = Call(
             action=action,
+            asker=HttpAsker(request),
+            results=SiteResponses(),
             request=request,
             content=partial(
                 RequestContent.of, request, action=action.name, data={"quantity": self.quantity}
@@ -193,12 +198,12 @@ class Wish:
             now=now,
         )
         if not self.on_website:
-            return run(passage(call))
-        caller = Caller("website", self.owner, self.session.sid)
+            return drive(order.request(call)).answer
+        caller = Caller(WEBSITE, self.owner, self.session.sid)
         try:
-            return run(rounds(Visit(call, caller)))
+            return drive(decided(Findings(call, caller)))
         except Busy as error:
-            return busy(call, error)
+            return order.busy(call, error)
 
 
 def _approval(asked: Asked, reference: str) -> dict[str, Any]:
@@ -254,11 +259,11 @@ def told(answer: Answer | EndpointAnswer) -> str:
     """Name an answer of the gate."""
     match answer:
         case SiteAnswer():
-            status = answer.response.status_code
+            status = answer.result.status_code
             return "performed" if status == 201 else f"site's {status}"
         case Status():
             return f"is {answer.status}"
-        case Refused():
+        case ErrorAnswer():
             return "busy" if answer.code == "temporarily_unavailable" else answer.code
     return WORDS.get(type(answer), repr(answer))
 

@@ -355,7 +355,7 @@ def test_a_request_that_never_reached_the_action_is_made_again(
         raise OperationalError("database is locked")
 
     with monkeypatch.context() as patched:
-        patched.setattr("poppy_operations.gate.rounds.live_revisions", locked)
+        patched.setattr("poppy_operations.gate.decision.live_revisions", locked)
         assert browser.post("/buy/", ORDER).status_code >= 500
     assert effects() == []
     assert signed_out.status(ref) == "approved"

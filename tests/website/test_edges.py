@@ -20,7 +20,7 @@ from poppy_operations import NotPerformed, Refusal, Terms
 from poppy_operations.company import Company
 from poppy_operations.conf import conf
 from poppy_operations.declarations.current import CurrentOperation
-from poppy_operations.gate import references, rounds
+from poppy_operations.gate import decision, references
 from poppy_operations.lifecycle import claims
 from poppy_operations.lifecycle.durable import Busy
 from poppy_operations.models import Approval, Operation
@@ -182,7 +182,9 @@ def test_a_claim_that_is_lost_again_and_again_is_nobodys_fault(
     assert (answer.status_code, answer["Retry-After"]) == (503, "1")
     (told,) = caplog.records
     assert told.levelname == "WARNING"
-    assert told.getMessage().startswith("The database was in the way; nothing was performed. (")
+    assert told.getMessage().startswith(
+        "The database is locked, unreachable or read-only; nothing was performed. ("
+    )
     assert "The claim was lost again and again." in caplog.text
 
 
@@ -252,7 +254,7 @@ def test_a_reference_that_cannot_be_told_now_does_not_read_as_a_failure(
     browser = signed_out.browser(quiet())
     signed_out.approve(ask(browser, "/refund/"))
     site.after_effect = fails
-    monkeypatch.setattr(rounds, "_still_on_website", busy)
+    monkeypatch.setattr(decision, "_under_way", busy)
     response = browser.post("/refund/", ORDER)
     assert response.status_code == 503
     assert Operation.objects.get().state == Operation.State.PERFORMING

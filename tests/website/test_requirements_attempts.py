@@ -205,7 +205,7 @@ def test_where_the_database_is_in_the_way_it_is_busy_and_stays_approved(
 ) -> None:
     browser = signed_out.browser(quiet())
     ref, _ = recorded(signed_out, browser, path)
-    for place in ("gate.rounds.live_revisions", "gate.rounds.Wanted.of"):
+    for place in ("gate.decision.live_revisions", "gate.decision.Wanted.of"):
         with monkeypatch.context() as patched:
             patched.setattr(f"poppy_operations.{place}", busy)
             response = browser.post(path, ORDER)
@@ -242,11 +242,10 @@ def test_two_equal_approvals_at_once_are_one_record(
     approval = approval_of(signed_out.look_up(ref))
     judged: list[Any] = []
 
-    def meanwhile(*_: Any, **__: Any) -> bool:
+    def meanwhile(*_: Any, **__: Any) -> None:
         if not judged:
             judged.append(None)
             judged.append(signed_out.endpoint(ref, {**approval, "approver": "agent"}))
-        return False
 
     monkeypatch.setattr("poppy_operations.gate.references.decline", meanwhile)
     assert signed_out.endpoint(ref, approval).status_code == 204

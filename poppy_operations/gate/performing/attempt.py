@@ -4,70 +4,53 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
-from django.http import HttpResponse, HttpResponseBase
 from django.utils import timezone
 
 from poppy_operations.declarations.current import CurrentOperation
-from poppy_operations.declarations.outcomes import NotPerformed
-from poppy_operations.declarations.terms import Terms
 from poppy_operations.gate.answers import Answer, Replay
 from poppy_operations.gate.approvals import current_operation, still_performing
 from poppy_operations.gate.callers import Caller
-from poppy_operations.gate.calls import Call
-from poppy_operations.gate.stored import stored_answer
+from poppy_operations.gate.calls import Job
 from poppy_operations.gate.sync_and_async import Steps, database, site
 from poppy_operations.lifecycle import claims
 from poppy_operations.lifecycle.durable import Busy, busy_where_in_the_way
-from poppy_operations.lifecycle.finishing import StoredAnswer
 from poppy_operations.logs import log_of
 from poppy_operations.models import Approval, Operation, Revision
 from poppy_operations.models.databases import write_alias
 from poppy_operations.protocol.approval import ApprovalStatement
 from poppy_operations.protocol.ids import new_attempt
+from poppy_operations.protocol.stored_answer import StoredAnswer
 
 
 @dataclass(frozen=True)
-class Lost:
-    """Another request has the claim; look again."""
-
-
-@dataclass(frozen=True)
-class OtherTerms:
-    """The terms changed between the checks and the run; nothing was performed (check 3)."""
-
-    terms: Terms
-
-
-Outcome = Answer | Lost | OtherTerms
-
-
-@dataclass(frozen=True)
-class Run:
+class Attempt:
     """One attempt to perform one approved revision.
 
-    What expires is judged by when the request came, ``call.now``; what is written says when it was.
+    What expires is judged by when the request came, ``job.now``; what is written says when it was.
     """
 
-    call: Call
+    job: Job
     caller: Caller
     revision: Revision
     approval: Approval
-    attempt: str
+    token: str
     current: CurrentOperation
 
     @classmethod
     def of(
         cls,
-        call: Call,
+        job: Job,
         caller: Caller,
         revision: Revision,
         approval: Approval,
         statement: ApprovalStatement | None,
-    ) -> Run:
+    ) -> Attempt:
         """Prepare an attempt with a token of its own."""
         current = current_operation(revision, statement)
-        return cls(call, caller, revision, approval, new_attempt(), current)
+        return cls(job, caller, revision, approval, new_attempt(), current)
 
     @property
     def operation(self) -> Operation:
@@ -76,12 +59,12 @@ class Run:
 
     def begin(self) -> bool:
         """Claim the operation. A database that is in the way has lost us the claim."""
-        action = self.call.action
+        action = self.job.action
         try:
             return claims.begin(
                 self.operation,
                 self.approval,
-                attempt=self.attempt,
+                attempt=self.token,
                 effects=action.effects,
                 lease_s=action.lease_s,
                 now=timezone.now(),
@@ -102,17 +85,18 @@ class Run:
         ``None``: not even that could be done, and the lease ends the attempt.
         """
         try:
-            return claims.release(self.operation, self.attempt, self.refusal())
+            return claims.release(self.operation, self.token, self.said_for_repeat())
         except Busy:
             self.log(logging.WARNING, "An attempt without effect could not be released.")
             return None
 
-    def answer(self, response: HttpResponseBase) -> StoredAnswer:
-        """What is stored of a response: on the website no body."""
-        return stored_answer(response, with_body=not self.caller.on_website)
+    def answer(self, result: Any) -> StoredAnswer:
+        """What is stored of a result: some interfaces keep no body."""
+        with_body = self.caller.interface.stores_body
+        return self.job.results.stored(result, with_body=with_body)
 
-    def refusal(self) -> str | None:
-        """What a repeat is to be answered with; ``None`` where whoever asked is answered now."""
+    def said_for_repeat(self) -> str | None:
+        """What a repeat is to be answered with; ``None`` if whoever asked is answered now."""
         return None
 
     def read_again(self) -> Operation | None:
@@ -131,42 +115,36 @@ class Run:
             level,
             message,
             operation_id=self.operation.operation_id,
-            action=self.call.action.name,
+            action=self.job.action.name,
             error=error,
-            attempt=self.attempt,
+            attempt=self.token,
         )
 
 
-def begun(run: Run) -> Steps[bool]:
+def begun(attempt: Attempt) -> Steps[bool]:
     """Claim the operation; a claim that was interrupted is given back."""
     try:
-        return (yield from database(run.begin))
+        return (yield from database(attempt.begin))
     except BaseException:
-        yield from database(run.withdraw)
+        yield from database(attempt.withdraw)
         raise
 
 
-def rendered(run: Run, response: HttpResponseBase) -> Steps[HttpResponseBase]:
-    """Make an answer final where its body is stored; the website's stay as lazy as Django's."""
-    if run.caller.on_website:
-        return response
-    final: HttpResponseBase = yield from site(lambda: run.call.render(response))
-    return final
+def made_final(attempt: Attempt, result: Any) -> Steps[Any]:
+    """Make a result final if its body is stored; all others stay as lazy as Django's."""
+    if not attempt.caller.interface.stores_body:
+        return result
+    return (yield from site(partial(attempt.job.results.final, result)))
 
 
-def answer_of(said: NotPerformed) -> HttpResponseBase:
-    """The answer that the site gave to say that nothing happened."""
-    return HttpResponse(status=409) if said.response is None else said.response
-
-
-def without_effect(run: Run) -> Answer | None:
+def without_effect(attempt: Attempt) -> Answer | None:
     """Release an attempt that did nothing. An answer where another attempt decides by now."""
-    return elsewhere(run.read_again()) if run.release() is False else None
+    return elsewhere(attempt.read_again()) if attempt.release() is False else None
 
 
-def of_the_other(run: Run) -> Answer:
+def of_the_other(attempt: Attempt) -> Answer:
     """The answer where another attempt decides: its stored one, or that it is under way."""
-    return elsewhere(run.read_again()) or still_performing(run.operation)
+    return elsewhere(attempt.read_again()) or still_performing(attempt.operation)
 
 
 def elsewhere(operation: Operation | None) -> Answer | None:

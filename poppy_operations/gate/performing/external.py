@@ -7,136 +7,139 @@ from __future__ import annotations
 
 import logging
 from functools import partial
+from typing import Any
 
 from django.core.signals import got_request_exception
-from django.http import HttpResponseBase
 from django.utils import timezone
 
 from poppy_operations.declarations.outcomes import NotPerformed
-from poppy_operations.gate.answers import Answer, PlainlyPerformed, SiteAnswer
+from poppy_operations.gate.answers import Answer, Lost, Outcome, PlainlyPerformed, SiteAnswer
 from poppy_operations.gate.approvals import still_performing
 from poppy_operations.gate.performing.attempt import (
-    Lost,
-    Outcome,
-    Run,
-    answer_of,
+    Attempt,
     begun,
+    made_final,
     of_the_other,
-    rendered,
     without_effect,
 )
-from poppy_operations.gate.stored import says_performed
 from poppy_operations.gate.sync_and_async import Steps, database, site
 from poppy_operations.lifecycle import finishing
 from poppy_operations.lifecycle.durable import Busy
-from poppy_operations.lifecycle.finishing import Finish, StoredAnswer
+from poppy_operations.lifecycle.finishing import Finish
+from poppy_operations.protocol.stored_answer import StoredAnswer
 
 
-def perform_outside(run: Run) -> Steps[Outcome]:
+def perform_external(attempt: Attempt) -> Steps[Outcome]:
     """Perform one approved revision that reaches outside."""
-    if not (yield from begun(run)):
+    if not (yield from begun(attempt)):
         return Lost()
     try:
-        response = yield from site(partial(run.call.body, run.current))
+        result = yield from site(partial(attempt.job.body, attempt.current))
     except NotPerformed as said:
-        other = yield from database(partial(without_effect, run))
-        return other or SiteAnswer(answer_of(said))
-    except run.call.action.not_performed:
-        other = yield from database(partial(without_effect, run))
+        other = yield from database(partial(without_effect, attempt))
+        return other or SiteAnswer(attempt.job.results.nothing_happened(said))
+    except attempt.job.action.not_performed:
+        other = yield from database(partial(without_effect, attempt))
         if other is not None:
             return other
         raise
     except BaseException as raised:
-        yield from database(partial(_unknown, run, raised))
+        yield from database(partial(_unknown, attempt, raised))
         if not isinstance(raised, Exception):
             raise
-        return (yield from database(partial(_under_way, run)))
-    return (yield from _external_end(run, response))
+        return (yield from database(partial(_under_way, attempt)))
+    return (yield from _external_end(attempt, result))
 
 
-def _external_end(run: Run, response: HttpResponseBase) -> Steps[Outcome]:
-    final: HttpResponseBase | None = None
+def _external_end(attempt: Attempt, result: Any) -> Steps[Outcome]:
+    final: Any | None = None
     try:
-        final = yield from rendered(run, response)
+        final = yield from made_final(attempt, result)
     except Exception as raised:  # noqa: BLE001  after the effect no fault may read as a failure
-        run.log(logging.ERROR, "The answer of an external action could not be made.", raised)
+        attempt.log(logging.ERROR, "The answer of an external action could not be made.", raised)
     except BaseException:
-        yield from database(partial(_end, run, response, None))
+        yield from database(partial(_end, attempt, result, None))
         raise
-    return (yield from database(partial(_end, run, response, final)))
+    return (yield from database(partial(_end, attempt, result, final)))
 
 
-def _end(run: Run, response: HttpResponseBase, final: HttpResponseBase | None) -> Answer:
+def _end(attempt: Attempt, result: Any, final: Any | None) -> Answer:
     """Judge and record the end in one call, which no cancellation can part.
 
     Never raises: after the effect no fault, such as of a receiver of the site's, may read as a
     failure.
     """
     try:
-        return _judged(run, response, final)
+        return _judged(attempt, result, final)
     except Exception as raised:  # noqa: BLE001  as above
-        _unknown(run, raised)
-        return _under_way(run)
+        _unknown(attempt, raised)
+        return _under_way(attempt)
 
 
-def _judged(run: Run, response: HttpResponseBase, final: HttpResponseBase | None) -> Answer:
-    if not says_performed(response):
-        _unknown(run, None)
-        return _under_way(run)
+def _judged(attempt: Attempt, result: Any, final: Any | None) -> Answer:
+    if not attempt.job.results.says_performed(result):
+        _unknown(attempt, None)
+        return _under_way(attempt)
     stored = StoredAnswer(200)
-    answer: Answer = PlainlyPerformed(run.operation.operation_id)
+    answer: Answer = PlainlyPerformed(attempt.operation.operation_id)
     if final is not None:
         try:
-            stored, answer = run.answer(final), SiteAnswer(final)
+            stored, answer = attempt.answer(final), SiteAnswer(final)
         except Exception as raised:  # noqa: BLE001  as above
-            run.log(logging.ERROR, "The answer of an external action could not be kept.", raised)
-    _finish_external(run, stored)
+            attempt.log(
+                logging.ERROR, "The answer of an external action could not be kept.", raised
+            )
+    _finish_external(attempt, stored)
     return answer
 
 
-def _finish_external(run: Run, stored: StoredAnswer) -> None:
+def _finish_external(attempt: Attempt, stored: StoredAnswer) -> None:
     try:
         end = finishing.finish_external(
-            run.operation,
-            run.approval,
+            attempt.operation,
+            attempt.approval,
             stored,
-            attempt=run.attempt,
+            attempt=attempt.token,
             now=timezone.now(),
         )
     except Busy as raised:
         # It happened; reconcile or a person will say so once the lease is over.
-        run.log(logging.ERROR, "Performed, but it could not be recorded.", raised)
+        attempt.log(logging.ERROR, "Performed, but it could not be recorded.", raised)
         return
     if end is Finish.LATE:
-        run.log(logging.ERROR, "Performed by an attempt that had been given up.")
+        attempt.log(logging.ERROR, "Performed by an attempt that had been given up.")
     if end is Finish.LOST:
-        run.log(logging.ERROR, "Performed, though the operation was performed already.")
+        attempt.log(logging.ERROR, "Performed, though the operation was performed already.")
         return
-    finishing.tell_performed(run.revision, run.approval, late=end is Finish.LATE)
+    finishing.tell_performed(attempt.revision, attempt.approval, late=end is Finish.LATE)
 
 
-def _unknown(run: Run, raised: BaseException | None) -> None:
-    run.log(logging.ERROR, "Nobody knows whether an external action took effect.", raised)
+def _unknown(attempt: Attempt, raised: BaseException | None) -> None:
+    attempt.log(logging.ERROR, "Nobody knows whether an external action took effect.", raised)
     try:
-        finishing.mark_unknown(run.operation, run.attempt, timezone.now())
+        finishing.mark_unknown(attempt.operation, attempt.token, timezone.now())
     except Exception as error:  # noqa: BLE001  after the effect no fault may read as a failure
-        run.log(logging.ERROR, "The unknown outcome could not be marked; its lease ends it.", error)
+        attempt.log(
+            logging.ERROR, "The unknown outcome could not be marked; its lease ends it.", error
+        )
     if isinstance(raised, Exception):
-        _report(run, raised)
+        _report(attempt, raised)
 
 
-def _under_way(run: Run) -> Answer:
+def _under_way(attempt: Attempt) -> Answer:
     """The answer after an unknown outcome: that it is under way, unless more is known by now."""
     try:
-        return of_the_other(run)
+        return of_the_other(attempt)
     except Exception as raised:  # noqa: BLE001  as above
-        run.log(logging.ERROR, "An operation of unknown outcome could not be read again.", raised)
-        return still_performing(run.operation)
+        attempt.log(
+            logging.ERROR, "An operation of unknown outcome could not be read again.", raised
+        )
+        return still_performing(attempt.operation)
 
 
-def _report(run: Run, raised: Exception) -> None:
+def _report(attempt: Attempt, raised: Exception) -> None:
     """Tell whoever watches for faults, as Django does: receivers read the one being handled."""
     try:
         raise raised  # noqa: TRY301  so that it is the one being handled
     except Exception:  # noqa: BLE001  what Django would have caught
-        got_request_exception.send_robust(sender=None, request=run.call.request)
+        got_request_exception.send_robust(sender=None, request=attempt.job.request)

@@ -15,27 +15,19 @@ from django.db import (
     transaction,
 )
 from django.db.transaction import TransactionManagementError
-from django.http import HttpResponseBase
 from django.utils import timezone
 
-from poppy_operations.atomic_requests import switched_off_aliases
 from poppy_operations.declarations.outcomes import NotPerformed
 from poppy_operations.declarations.terms import Terms
-from poppy_operations.gate.answers import Answer, Replay, SiteAnswer
+from poppy_operations.gate.answers import Answer, Lost, OtherTerms, Outcome, Replay, SiteAnswer
 from poppy_operations.gate.approvals import still_performing
-from poppy_operations.gate.calls import SiteTerms
 from poppy_operations.gate.performing.attempt import (
-    Lost,
-    OtherTerms,
-    Outcome,
-    Run,
-    answer_of,
+    Attempt,
     begun,
+    made_final,
     of_the_other,
-    rendered,
     without_effect,
 )
-from poppy_operations.gate.stored import says_performed
 from poppy_operations.gate.sync_and_async import Steps, database, deciding, site
 from poppy_operations.lifecycle import claims, finishing
 from poppy_operations.lifecycle.durable import Busy, enter_outermost, is_contention, is_in_the_way
@@ -46,30 +38,30 @@ logger = logging.getLogger("poppy_operations")
 
 @dataclass(frozen=True)
 class Ended:
-    """How the site's code ended: its response, and whether the action was performed."""
+    """How the site's code ended: its result, and whether the action was performed."""
 
-    response: HttpResponseBase
+    result: Any
     performed: bool
 
 
-def perform_in_database(run: Run) -> Steps[Outcome]:
+def perform_in_database(attempt: Attempt) -> Steps[Outcome]:
     """Perform one approved revision whose effects are all in our database."""
-    if not (yield from begun(run)):
+    if not (yield from begun(attempt)):
         return Lost()
     stack = ExitStack()
     try:
-        yield from deciding(partial(_enter, run, stack))
-        ended = yield from _attempted(run)
-        return (yield from database(partial(_close, run, stack, ended)))
+        yield from deciding(partial(_enter, attempt, stack))
+        ended = yield from _attempted(attempt)
+        return (yield from database(partial(_close, attempt, stack, ended)))
     except BaseException as raised:
-        undone = yield from database(partial(_undo, run, stack, raised))
+        undone = yield from database(partial(_undo, attempt, stack, raised))
         if undone is not None:
             return undone
         raise
 
 
-def _enter(run: Run, stack: ExitStack) -> None:
-    for alias in switched_off_aliases(run.call.request):
+def _enter(attempt: Attempt, stack: ExitStack) -> None:
+    for alias in attempt.job.transactions:
         if alias != write_alias():
             stack.enter_context(transaction.atomic(using=alias))
     # The last one in is the first one to commit: that it was performed is known before anything.
@@ -80,40 +72,40 @@ def _enter(run: Run, stack: ExitStack) -> None:
         stack.enter_context(transaction.atomic(using=write_alias()))
     if connection.vendor == "sqlite" and not _begins_with_the_lock(connection):
         # A transaction that reads first cannot write once another writer came between.
-        claims.hold(run.operation, run.attempt)
+        claims.hold(attempt.operation, attempt.token)
 
 
 def _begins_with_the_lock(connection: Any) -> bool:
     return getattr(connection, "transaction_mode", None) in {"IMMEDIATE", "EXCLUSIVE"}
 
 
-def _attempted(run: Run) -> Steps[Ended | OtherTerms]:
-    terms: SiteTerms = yield from site(run.call.terms)
+def _attempted(attempt: Attempt) -> Steps[Ended | OtherTerms]:
+    terms: Any = yield from site(attempt.job.terms)
     if not isinstance(terms, Terms):
         return Ended(terms, performed=False)
-    if terms.digest != run.revision.terms_digest:
+    if terms.digest != attempt.revision.terms_digest:
         return OtherTerms(terms)
     try:
-        response = yield from site(partial(run.call.body, run.current))
-        response = yield from rendered(run, response)
+        result = yield from site(partial(attempt.job.body, attempt.current))
+        result = yield from made_final(attempt, result)
     except NotPerformed as said:
-        return Ended(answer_of(said), performed=False)
-    performed = yield from database(partial(_is_performed, run, response))
-    return Ended(response, performed=performed)
+        return Ended(attempt.job.results.nothing_happened(said), performed=False)
+    performed = yield from database(partial(_is_performed, attempt, result))
+    return Ended(result, performed=performed)
 
 
-def _is_performed(run: Run, response: HttpResponseBase) -> bool:
+def _is_performed(attempt: Attempt, result: Any) -> bool:
     """Whether the site's code has performed the action, by its own word and by its transaction.
 
     Raises ``TransactionManagementError``, as if its code had, where the two disagree.
     """
-    if not says_performed(response):
+    if not attempt.job.results.says_performed(result):
         return False
     if connections[write_alias()].needs_rollback:
-        run.log(logging.ERROR, "A success was answered from a transaction marked for rollback.")
+        attempt.log(logging.ERROR, "A success was answered from a transaction marked for rollback.")
         message = (
-            f"{run.call.action.name} answered {response.status_code}, but its transaction is "
-            "marked for rollback, so that nothing of it would be kept. Let database errors pass, "
+            f"{attempt.job.action.name} answered a success, but its transaction is marked for "
+            "rollback, so that nothing of it would be kept. Let database errors pass, "
             "catch them around a transaction.atomic() that has its savepoint, or say that nothing "
             "happened with NotPerformed or an answer from 400 on."
         )
@@ -129,30 +121,30 @@ class _NotPerformed(Exception):
     pass
 
 
-def _close(run: Run, stack: ExitStack, ended: Ended | OtherTerms) -> Outcome:
+def _close(attempt: Attempt, stack: ExitStack, ended: Ended | OtherTerms) -> Outcome:
     """End the transaction of the effects: with finish, or rolled back."""
     if isinstance(ended, OtherTerms) or not ended.performed:
         _roll_back(stack, _NotPerformed())
-        ending = ended if isinstance(ended, OtherTerms) else SiteAnswer(ended.response)
-        return without_effect(run) or ending
+        ending = ended if isinstance(ended, OtherTerms) else SiteAnswer(ended.result)
+        return without_effect(attempt) or ending
     try:
         finished = finishing.finish(
-            run.operation,
-            run.approval,
-            run.answer(ended.response),
-            attempt=run.attempt,
+            attempt.operation,
+            attempt.approval,
+            attempt.answer(ended.result),
+            attempt=attempt.token,
             now=timezone.now(),
         )
         if not finished:
             raise _TakenOver  # noqa: TRY301  the transaction has to see it
         stack.close()
     except BaseException as raised:
-        answer = _after_failed_finish(run, stack, raised, ended.response)
+        answer = _after_failed_finish(attempt, stack, raised, ended.result)
         if answer is None or not isinstance(raised, Exception):
             raise
         return answer
-    finishing.tell_performed(run.revision, run.approval)
-    return SiteAnswer(ended.response)
+    finishing.tell_performed(attempt.revision, attempt.approval)
+    return SiteAnswer(ended.result)
 
 
 def _roll_back(stack: ExitStack, reason: BaseException) -> None:
@@ -164,7 +156,7 @@ def _roll_back(stack: ExitStack, reason: BaseException) -> None:
 
 
 def _after_failed_finish(
-    run: Run, stack: ExitStack, raised: BaseException, response: HttpResponseBase
+    attempt: Attempt, stack: ExitStack, raised: BaseException, result: Any
 ) -> Answer | None:
     """Tell a failed commit from an ``on_commit`` hook that raised after it.
 
@@ -175,34 +167,34 @@ def _after_failed_finish(
     _roll_back(stack, raised)
     is_taken_over = isinstance(raised, _TakenOver)
     if is_taken_over:
-        run.log(logging.WARNING, "An attempt outlived its lease and was taken over.")
-    released = False if is_taken_over else run.release()
+        attempt.log(logging.WARNING, "An attempt outlived its lease and was taken over.")
+    released = False if is_taken_over else attempt.release()
     if released is None:
-        run.log(logging.ERROR, "Nobody knows yet whether an attempt was committed.", raised)
-        return still_performing(run.operation)
+        attempt.log(logging.ERROR, "Nobody knows yet whether an attempt was committed.", raised)
+        return still_performing(attempt.operation)
     if released and is_in_the_way(raised):
         raise Busy(str(raised)) from raised
     if released:
         return None
-    other = of_the_other(run)
-    if isinstance(other, Replay) and other.performance.attempt == run.attempt:
-        run.log(logging.ERROR, "Performed, but a hook failed after the commit.", raised)
-        finishing.tell_performed(run.revision, run.approval)
-        return SiteAnswer(response)
+    other = of_the_other(attempt)
+    if isinstance(other, Replay) and other.performance.attempt == attempt.token:
+        attempt.log(logging.ERROR, "Performed, but a hook failed after the commit.", raised)
+        finishing.tell_performed(attempt.revision, attempt.approval)
+        return SiteAnswer(result)
     return other
 
 
-def _undo(run: Run, stack: ExitStack, raised: BaseException) -> Answer | None:
+def _undo(attempt: Attempt, stack: ExitStack, raised: BaseException) -> Answer | None:
     """Roll back and release after an exception of the site's, which then passes on.
 
     An attempt that was taken over gets the other's answer, and contention is not a fault.
     """
     _roll_back(stack, raised)
-    other = without_effect(run)
+    other = without_effect(attempt)
     if not isinstance(raised, Exception) or isinstance(raised, Busy):
         return None
     if other is not None:
-        run.log(logging.WARNING, "An attempt was taken over, and then failed.", raised)
+        attempt.log(logging.WARNING, "An attempt was taken over, and then failed.", raised)
         return other
     if is_contention(raised):
         raise Busy(str(raised)) from raised

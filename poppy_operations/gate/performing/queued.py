@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from django.db.models import Q
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.utils.module_loading import import_string
 
 from poppy_operations.conf import conf
@@ -18,51 +17,46 @@ from poppy_operations.declarations.declared_action import DeclaredAction
 from poppy_operations.declarations.outcomes import NotPerformed
 from poppy_operations.declarations.terms import Terms
 from poppy_operations.discovery import action_called
-from poppy_operations.gate.answers import SiteAnswer
+from poppy_operations.gate.answers import Lost, Outcome, SiteAnswer
 from poppy_operations.gate.approvals import current_operation
 from poppy_operations.gate.callers import Caller
-from poppy_operations.gate.calls import Call, SiteTerms
-from poppy_operations.gate.performing.attempt import (
-    Lost,
-    Outcome,
-    Run,
-    answer_of,
-    begun,
-    of_the_other,
-)
-from poppy_operations.gate.performing.external import perform_outside
+from poppy_operations.gate.calls import Job
+from poppy_operations.gate.door import Results
+from poppy_operations.gate.performing.attempt import Attempt, begun, of_the_other
+from poppy_operations.gate.performing.external import perform_external
 from poppy_operations.gate.performing.in_database import perform_in_database
-from poppy_operations.gate.stored import as_sent, says_performed, sent_again, stored_answer
-from poppy_operations.gate.sync_and_async import Steps, database, run
+from poppy_operations.gate.sync_and_async import Steps, database, drive
 from poppy_operations.lifecycle import queueing
 from poppy_operations.lifecycle.durable import Busy
 from poppy_operations.logs import about, log_of
 from poppy_operations.models import Operation
 from poppy_operations.models.databases import write_alias
+from poppy_operations.protocol.interfaces import interface_called
 from poppy_operations.sessions.agents import revoked_client_ids
 
 
-def perform_queued(attempt: Run) -> Steps[Outcome]:
+def perform_queued(attempt: Attempt) -> Steps[Outcome]:
     """Claim the operation, and hand the attempt to a worker after the commit.
 
-    Where the last worker refused, that is the answer, once; the next repeat is handed over again.
+    If the last worker did not perform it, what it said is the answer, once; the next repeat is
+    handed over again.
     """
-    refused = yield from database(partial(_refused, attempt))
-    if refused is not None:
-        return refused
+    said = yield from database(partial(_said_before, attempt))
+    if said is not None:
+        return said
     if not (yield from begun(attempt)):
         return Lost()
     yield from database(partial(_enqueue, attempt))
     return (yield from database(partial(of_the_other, attempt)))
 
 
-def _refused(attempt: Run) -> SiteAnswer | Lost | None:
-    refusal = queueing.refusal_of(attempt.operation, attempt.revision)
-    if refusal is None:
+def _said_before(attempt: Attempt) -> SiteAnswer | Lost | None:
+    said = queueing.refusal_of(attempt.operation, attempt.revision)
+    if said is None:
         return None
     if not queueing.take_refusal(attempt.operation):
         return Lost()
-    return SiteAnswer(sent_again(refusal))
+    return SiteAnswer(attempt.job.results.again(said))
 
 
 class NotQueued(Busy):
@@ -75,26 +69,27 @@ def enqueue(operation_id: str, attempt: str) -> None:
     put(operation_id, attempt)
 
 
-def _enqueue(attempt: Run) -> None:
+def _enqueue(attempt: Attempt) -> None:
     try:
-        enqueue(attempt.operation.operation_id, attempt.attempt)
+        enqueue(attempt.operation.operation_id, attempt.token)
     except Exception as error:
         attempt.log(logging.ERROR, "The queue did not take an attempt.", error)
         # The message may be on its way all the same: its attempt then finds nothing to start,
         # unless a worker was faster, and whoever asks is told what became of it.
-        if queueing.release_unstarted(attempt.operation, attempt.attempt):
+        if queueing.release_unstarted(attempt.operation, attempt.token):
             raise NotQueued from error
 
 
 class _Work:
     """What a worker asks an action, and what it answered where it did nothing."""
 
-    def __init__(self, action: DeclaredAction, current: CurrentOperation) -> None:
+    def __init__(self, action: DeclaredAction, current: CurrentOperation, results: Results) -> None:
         self.action = action
         self.current = current
-        self.refusal: HttpResponseBase | None = None
+        self.results = results
+        self.said: Any = None
 
-    def still(self) -> SiteTerms:
+    def still(self) -> Any:
         """What the action would do now; the terms themselves where the site cannot tell."""
         if self.action.still is None:
             return Terms(self.current.terms)
@@ -103,11 +98,11 @@ class _Work:
         except NotPerformed as said:
             found = said
         if isinstance(found, NotPerformed):
-            self.refusal = answer_of(found)
-            return self.refusal
+            self.said = self.results.nothing_happened(found)
+            return self.said
         return found
 
-    def perform(self, current: CurrentOperation) -> HttpResponseBase:
+    def perform(self, current: CurrentOperation) -> Any:
         """Perform it. Raises ``NotPerformed``, and whatever the action raised."""
         if self.action.perform is None:
             self.log(logging.WARNING, "The action of a queued attempt has no perform= any more.")
@@ -115,13 +110,13 @@ class _Work:
         if self.action.effects == "external":
             self.ensure_still()
         try:
-            response = as_response(self.action.perform(current))
+            result = self.results.final(self.action.perform(current))
         except NotPerformed as said:
-            self.refusal = answer_of(said)
+            self.said = self.results.nothing_happened(said)
             raise
-        if not says_performed(response):
-            self.refusal = response
-        return response
+        if not self.results.says_performed(result):
+            self.said = result
+        return result
 
     def ensure_still(self) -> None:
         """Look again before anything reaches outside. Raises ``NotPerformed``."""
@@ -133,7 +128,7 @@ class _Work:
             self.log(logging.ERROR, "still= failed; nothing was performed.", error)
             raise NotPerformed from error
         if not holds:
-            raise NotPerformed(self.refusal)
+            raise NotPerformed(self.said)
 
     def log(self, level: int, message: str, error: Exception | None = None) -> None:
         operation_id = self.current.operation_id or ""
@@ -141,13 +136,13 @@ class _Work:
 
 
 @dataclass(frozen=True)
-class _Started(Run):
+class _Started(Attempt):
     """An attempt that was claimed before, and that this worker is to start."""
 
     work: _Work
 
     def begin(self) -> bool:
-        return queueing.start(self.operation, self.attempt, self.call.now)
+        return queueing.start(self.operation, self.token, self.job.now)
 
     def withdraw(self) -> None:
         """Leave it: a second message of the same attempt may have started it meanwhile."""
@@ -157,20 +152,20 @@ class _Started(Run):
         self.log(logging.WARNING, "A worker started an attempt, and did not perform it.")
         return super().release()
 
-    def refusal(self) -> str | None:
+    def said_for_repeat(self) -> str | None:
         """What the action said, for the next repeat."""
-        if self.work.refusal is None:
+        if self.work.said is None:
             return None
+        results = self.job.results
         try:
-            final = as_sent(self.work.refusal)
-            answer = stored_answer(final, with_body=True, with_html=True)
+            answer = results.stored(results.final(self.work.said), with_body=True)
         except Exception as error:  # noqa: BLE001  a page that fails keeps nobody from repeating
-            self.log(logging.ERROR, "The answer of a refused attempt could not be kept.", error)
+            self.log(logging.ERROR, "What a worker's action said could not be kept.", error)
             return None
         return queueing.refusal_text(self.revision, answer)
 
 
-def perform_attempt(operation_id: str, attempt: str) -> bool:
+def perform_attempt(operation_id: str, attempt: str, results: Results, request: Any) -> bool:
     """Perform a queued attempt in a worker, as ``background.perform_attempt`` tells sites."""
     operation = (
         Operation.objects.using(write_alias())
@@ -195,19 +190,13 @@ def perform_attempt(operation_id: str, attempt: str) -> bool:
         return False
     revision = operation.approval.revision
     current = current_operation(revision, None)
-    work = _Work(action, current)
-    call = Call(
-        action=action,
-        request=HttpRequest(),
-        content=_no_content,
-        terms=work.still,
-        body=work.perform,
-    )
-    caller = Caller(operation.interface, operation.owner)
-    started = _Started(call, caller, revision, operation.approval, attempt, current, work)
+    work = _Work(action, current, results)
+    job = Job(action=action, results=results, terms=work.still, body=work.perform, request=request)
+    caller = Caller(interface_called(operation.interface), operation.owner)
+    started = _Started(job, caller, revision, operation.approval, attempt, current, work)
     in_database = operation.effects == Operation.Effects.DATABASE
     try:
-        outcome = run(perform_in_database(started) if in_database else perform_outside(started))
+        outcome = drive(perform_in_database(started) if in_database else perform_external(started))
     except Exception as error:
         level = logging.WARNING if isinstance(error, Busy) else logging.ERROR
         started.log(level, "A worker's attempt failed; it may be tried again.", error)
@@ -230,15 +219,3 @@ def _action_of(operation: Operation) -> DeclaredAction | None:
 
 def _log(operation: Operation, message: str) -> None:
     log_of(logging.WARNING, message, **about(operation))
-
-
-def _no_content() -> Any:
-    message = "A worker has no request to compare."
-    raise NotImplementedError(message)
-
-
-def as_response(result: HttpResponseBase | Mapping[str, Any] | None) -> HttpResponseBase:
-    """Give the result of ``perform=`` the form of an answer."""
-    if isinstance(result, HttpResponseBase):
-        return result
-    return HttpResponse(status=204) if result is None else JsonResponse(dict(result))

@@ -1,16 +1,19 @@
-"""Whether a response says that the action was performed, and what of it is stored."""
+"""The responses of the site's own code: what they say, what is stored, how it is given again."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.http import HttpResponse, HttpResponseBase
+from django.http import HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import resolve_url
 from django.urls import NoReverseMatch
 
 from poppy_operations.conf import conf
-from poppy_operations.lifecycle.finishing import StoredAnswer
+from poppy_operations.declarations.outcomes import NotPerformed
+from poppy_operations.protocol.stored_answer import StoredAnswer
 
 # Of one response or one connection, or a secret of the one who got it (cookies, CSRF tokens).
 NOT_STORED = frozenset(
@@ -93,3 +96,50 @@ def _body(response: HttpResponseBase, *, with_html: bool) -> bytes | None:
     if content and content_type in HTML and not with_html:
         return None  # It may carry a CSRF token.
     return content if len(content) <= conf.stored_body_bytes else None
+
+
+def response_of(result: HttpResponseBase | Mapping[str, Any] | None) -> HttpResponseBase:
+    """Give the result of ``perform=`` the form of a response."""
+    if isinstance(result, HttpResponseBase):
+        return result
+    return HttpResponse(status=204) if result is None else JsonResponse(dict(result))
+
+
+class SiteResponses:
+    """What the gate asks of the results of a door, if they are Django's responses."""
+
+    def is_answer(self, said: object) -> bool:
+        """Whether ``terms`` and ``allowed`` may answer a request with it."""
+        return isinstance(said, HttpResponseBase)
+
+    def says_performed(self, result: object) -> bool:
+        """Whether a response says that the action was performed (AMB-15)."""
+        return says_performed(result)
+
+    def nothing_happened(self, said: NotPerformed) -> HttpResponseBase:
+        """The response of an action that says that nothing happened."""
+        return HttpResponse(status=409) if said.response is None else said.response
+
+    def final(self, result: Any) -> HttpResponseBase:
+        """The response as it is sent."""
+        return as_sent(result)
+
+    def stored(self, result: HttpResponseBase, *, with_body: bool) -> StoredAnswer:
+        """What is kept of a response."""
+        return stored_answer(result, with_body=with_body)
+
+    def again(self, answer: StoredAnswer) -> HttpResponse:
+        """A response of what was kept of one."""
+        return sent_again(answer)
+
+
+class WorkersResponses(SiteResponses):
+    """Of code that had no request: it returns mappings too, and its pages hold no CSRF token."""
+
+    def final(self, result: Any) -> HttpResponseBase:
+        """The response as it would have been sent."""
+        return as_sent(response_of(result))
+
+    def stored(self, result: HttpResponseBase, *, with_body: bool) -> StoredAnswer:
+        """What is kept of a response, pages included."""
+        return stored_answer(result, with_body=with_body, with_html=True)

@@ -1,0 +1,65 @@
+"""What differs between doors, as the gate asks for it."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from poppy_operations.browser.state import Browser
+from poppy_operations.declarations.outcomes import NotPerformed
+from poppy_operations.protocol.approval import ApprovalStatement
+from poppy_operations.protocol.stored_answer import StoredAnswer
+from poppy_operations.sessions.session import Session
+
+
+class Asker(Protocol):
+    """Who asks, as far as a door can tell from what came with the request."""
+
+    @property
+    def request(self) -> Any:
+        """What the hooks of ``Company`` are handed."""
+
+    def shows_session(self) -> bool:
+        """Whether the request came in a Session, good or bad."""
+
+    def session(self) -> Session:
+        """The verified Session. Raises a ``SessionRefused``."""
+
+    def browser(self) -> Browser:
+        """Whether an agent's browser sent the request, and in which Session."""
+
+    def is_agent(self) -> bool:
+        """Whether an agent's credential came without a Session."""
+
+    def user(self) -> Any:
+        """Whom the site takes the request for; ``None`` if it authenticates nobody."""
+
+    def carries_approval(self) -> bool:
+        """Whether an approval came with the request, in any form."""
+
+    def approval(self) -> ApprovalStatement | None:
+        """The approval that came, ``None`` for one that counts as none (AMB-04).
+
+        Raises ``MalformedApproval``.
+        """
+
+
+class Results(Protocol):
+    """What the site's code returns at a door, and how it is kept and given again."""
+
+    def is_answer(self, said: object) -> bool:
+        """Whether ``terms`` and ``allowed`` may answer a request with it."""
+
+    def says_performed(self, result: Any) -> bool:
+        """Whether a result of the action says that it was performed (AMB-15)."""
+
+    def nothing_happened(self, said: NotPerformed) -> Any:
+        """The result of an action that says that nothing happened."""
+
+    def final(self, result: Any) -> Any:
+        """The result as it is sent, made inside the transaction of the action."""
+
+    def stored(self, result: Any, *, with_body: bool) -> StoredAnswer:
+        """What is kept of a result, to give it again (7)."""
+
+    def again(self, answer: StoredAnswer) -> Any:
+        """A result of what was kept of one."""

@@ -1,0 +1,35 @@
+"""The site's view for whoever needs no approval, as if this app were not there."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from poppy_operations.declarations.current import CurrentOperation
+from poppy_operations.declarations.outcomes import NotPerformed
+from poppy_operations.declarations.terms import Terms
+from poppy_operations.gate.answers import Answer, SiteAnswer
+from poppy_operations.gate.calls import Call, asked_terms, denied
+from poppy_operations.gate.sync_and_async import Steps, database, site
+from poppy_operations.gate.transactions import mark_for_rollback
+
+
+def ungated(call: Call) -> Steps[Answer]:
+    """Ask ``allowed`` and ``terms``, and run the view with the terms at hand."""
+    denial = yield from denied(call)
+    if denial is not None:
+        return SiteAnswer(denial)
+    terms = yield from asked_terms(call)
+    if not isinstance(terms, Terms):
+        return SiteAnswer(terms)
+    return (yield from perform_ungated(call, terms))
+
+
+def perform_ungated(call: Call, terms: Terms) -> Steps[Answer]:
+    """Run the view for a request that needs no approval."""
+    current = CurrentOperation.without_id(call.action.name, terms)
+    try:
+        result = yield from site(partial(call.body, current))
+    except NotPerformed as said:
+        yield from database(mark_for_rollback)
+        result = call.results.nothing_happened(said)
+    return SiteAnswer(result)
