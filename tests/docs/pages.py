@@ -66,6 +66,12 @@ def prose(page: Path) -> str:
     return _FENCE.sub("", page.read_text("utf-8"))
 
 
+def lines_of_prose(page: Path) -> Iterator[tuple[int, str]]:
+    """The lines of a page without its code, with their numbers."""
+    text = _FENCE.sub(lambda fence: "\n" * fence[0].count("\n"), page.read_text("utf-8"))
+    return ((number, line) for number, line in enumerate(text.splitlines(), 1) if line)
+
+
 def headings(page: Path, level: int = 2) -> dict[str, str]:
     """What stands under each heading of a level, by the heading."""
     marks = "#" * level
