@@ -21,6 +21,7 @@ from poppy_operations.doors.gating import (
     refuse_async,
     refuse_misuse,
 )
+from poppy_operations.doors.http_content import by_bytes, http_content
 from poppy_operations.doors.plain import (
     SESSION_CHECK,
     holder,
@@ -33,7 +34,7 @@ from poppy_operations.doors.plain import (
     split,
 )
 from poppy_operations.gate.calls import Call
-from poppy_operations.gate.comparing import RequestContent, by_bytes
+from poppy_operations.gate.comparing import RequestContent
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -125,7 +126,7 @@ def _call(
 
 def _content(request: Request, action: str, ignore: Sequence[str]) -> RequestContent:
     # The parsed data has a multipart form's uploads among its fields.
-    return RequestContent.of(_django(request), action=action, data=_data(request), ignore=ignore)
+    return http_content(_django(request), action=action, data=_data(request), ignore=ignore)
 
 
 def _data(request: Request) -> Any:

@@ -13,8 +13,9 @@ from django.http import HttpRequest, HttpResponseBase
 
 from poppy_operations.declarations.current import CurrentOperation
 from poppy_operations.declarations.declared_action import DeclaredAction
+from poppy_operations.doors.http_content import http_content, parsed_body
 from poppy_operations.gate.calls import Call
-from poppy_operations.gate.comparing import RequestContent, parsed_body
+from poppy_operations.gate.comparing import RequestContent
 
 RUNNING = "_poppy_running"
 # By it a door knows a view whose Session and scope are asked for inside it, which is too late.
@@ -44,7 +45,7 @@ def plain_call(
 
 
 def _content(request: HttpRequest, action: str, ignore: Sequence[str]) -> RequestContent:
-    return RequestContent.of(
+    return http_content(
         request, action=action, data=parsed_body(request), files=request.FILES, ignore=ignore
     )
 

@@ -16,6 +16,7 @@ from django.test import RequestFactory
 from poppy_operations import CurrentOperation, Decline, NotPerformed, Terms
 from poppy_operations.company import Company
 from poppy_operations.declarations.declared_action import DeclaredAction
+from poppy_operations.doors.http_content import http_content
 from poppy_operations.gate.answers import (
     Answer,
     ApprovalRequired,
@@ -30,7 +31,6 @@ from poppy_operations.gate.answers import (
 )
 from poppy_operations.gate.callers import Caller
 from poppy_operations.gate.calls import Call
-from poppy_operations.gate.comparing import RequestContent
 from poppy_operations.gate.passage import passage
 from poppy_operations.gate.references import at_endpoint
 from poppy_operations.gate.rounds import Visit, busy, rounds
@@ -186,7 +186,7 @@ class Wish:
             action=action,
             request=request,
             content=partial(
-                RequestContent.of, request, action=action.name, data={"quantity": self.quantity}
+                http_content, request, action=action.name, data={"quantity": self.quantity}
             ),
             terms=lambda: Terms({"quantity": self.quantity}, same_action=("it",)),
             body=partial(BODIES[self.effects], inside),
