@@ -23,6 +23,7 @@ from poppy_operations.doors.gating import (
     refuse_misuse,
 )
 from poppy_operations.doors.http_asker import HttpAsker
+from poppy_operations.doors.http_content import by_bytes, http_content
 from poppy_operations.doors.plain import (
     SESSION_CHECK,
     holder,
@@ -35,7 +36,7 @@ from poppy_operations.doors.plain import (
     split,
 )
 from poppy_operations.gate.calls import Call
-from poppy_operations.gate.comparing import RequestContent, by_bytes
+from poppy_operations.gate.comparing import RequestContent
 from poppy_operations.site_responses import SiteResponses
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -130,7 +131,7 @@ def _call(
 
 def _content(request: Request, action: str, ignore: Sequence[str]) -> RequestContent:
     # The parsed data has a multipart form's uploads among its fields.
-    return RequestContent.of(_django(request), action=action, data=_data(request), ignore=ignore)
+    return http_content(_django(request), action=action, data=_data(request), ignore=ignore)
 
 
 def _data(request: Request) -> Any:

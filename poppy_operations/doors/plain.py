@@ -15,8 +15,9 @@ from poppy_operations.atomic_requests import switched_off_aliases
 from poppy_operations.declarations.current import CurrentOperation
 from poppy_operations.declarations.declared_action import DeclaredAction
 from poppy_operations.doors.http_asker import HttpAsker
+from poppy_operations.doors.http_content import http_content, parsed_body
 from poppy_operations.gate.calls import Call
-from poppy_operations.gate.comparing import RequestContent, parsed_body
+from poppy_operations.gate.comparing import RequestContent
 from poppy_operations.site_responses import SiteResponses
 
 RUNNING = "_poppy_running"
@@ -49,7 +50,7 @@ def plain_call(
 
 
 def _content(request: HttpRequest, action: str, ignore: Sequence[str]) -> RequestContent:
-    return RequestContent.of(
+    return http_content(
         request, action=action, data=parsed_body(request), files=request.FILES, ignore=ignore
     )
 

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
-from django.http import HttpRequest, QueryDict
-from django.utils.datastructures import MultiValueDict
 from django.utils.encoding import force_bytes
 
 from poppy_operations.protocol.canonical import keyed_digest
 from poppy_operations.protocol.content import DEEPEST_CONTENT, canonical_content
 
-CSRF_FIELD = "csrfmiddlewaretoken"
 MOST_FIELDS = 200
 
 
@@ -32,28 +29,14 @@ def keyed_digests(text: str) -> list[str]:
 
 @dataclass(frozen=True)
 class RequestContent:
-    """One request: its target, and its query and body by value, without what does not matter."""
+    """One request: its target, and its query and body by value, without what does not matter.
+
+    Its door builds it, from an HTTP request or from whatever else asks there.
+    """
 
     target: Mapping[str, Any]
     query: Mapping[str, Any]
     body: Any
-
-    @classmethod
-    def of(
-        cls,
-        request: HttpRequest,
-        *,
-        action: str,
-        data: Any,
-        files: MultiValueDict[str, Any] | None = None,
-        ignore: Sequence[str] = (),
-    ) -> RequestContent:
-        """Read a request. ``data`` is its parsed body: JSON by value, or a form's fields."""
-        return cls(
-            target=_target(request, action),
-            query=_without(_fields(request.GET), ignore),
-            body=_without(_body(data, files), ignore),
-        )
 
     @property
     def target_text(self) -> str:
@@ -69,7 +52,7 @@ class RequestContent:
         """The whole request by meaning: validated values, and the members they do not cover."""
         if content is None:
             return self.raw_text
-        values = _without(_plain(_validated(content)), ignore)
+        values = without(plain(_validated(content)), ignore)
         return canonical_content([self.target, self.query, values, _unknown(content, self.body)])
 
     def field_digests(self) -> dict[str, str]:
@@ -93,35 +76,8 @@ class RequestContent:
         return tuple(name for name in names if before.get(name) != now.get(name))
 
 
-def _target(request: HttpRequest, action: str) -> dict[str, Any]:
-    match = request.resolver_match
-    return {
-        "action": action,
-        "method": request.method,
-        "host": request.get_host(),
-        "route": request.path if match is None else match.route,
-        "arguments": {} if match is None else _plain(_arguments(match.args, match.kwargs)),
-    }
-
-
-def _arguments(args: Iterable[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    return {**{str(number): value for number, value in enumerate(args)}, **kwargs}
-
-
-def _fields(data: MultiValueDict[str, Any]) -> dict[str, Any]:
-    return {name: data.getlist(name) for name in data if name != CSRF_FIELD}
-
-
-def _body(data: Any, files: MultiValueDict[str, Any] | None) -> Any:
-    if isinstance(data, MultiValueDict):
-        fields: dict[str, Any] = {name: _plain(value) for name, value in _fields(data).items()}
-        for name, uploads in files.lists() if files else ():
-            fields[name] = [*fields.get(name, []), *map(_file, uploads)]
-        return fields
-    return _plain(data)
-
-
-def _file(upload: UploadedFile[Any]) -> dict[str, Any]:
+def file_content(upload: UploadedFile[Any]) -> dict[str, Any]:
+    """What an upload is compared by: its name, type and contents."""
     contents = hashlib.sha256()
     for chunk in upload.chunks():  # From the beginning, wherever the site has read to.
         contents.update(chunk)
@@ -134,16 +90,16 @@ def _file(upload: UploadedFile[Any]) -> dict[str, Any]:
     }
 
 
-def _plain(value: Any, depth: int = 0) -> Any:
+def plain(value: Any, depth: int = 0) -> Any:
     """Values of forms and serializers with their uploads replaced by what those contain."""
     if isinstance(value, UploadedFile):
-        return _file(value)
+        return file_content(value)
     if depth > DEEPEST_CONTENT:
         return value  # Too deep to be compared: canonical_content makes it equal to nothing.
     if isinstance(value, Mapping):
-        return {str(name): _plain(item, depth + 1) for name, item in value.items()}
+        return {str(name): plain(item, depth + 1) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item, depth + 1) for item in value]
+        return [plain(item, depth + 1) for item in value]
     return value
 
 
@@ -230,7 +186,7 @@ def _unknown_to_each(child: Any, raw: Any) -> Any:
     return {place: nested for place, nested in unknown.items() if nested is not None} or None
 
 
-def _without(values: Any, ignore: Sequence[str]) -> Any:
+def without(values: Any, ignore: Sequence[str]) -> Any:
     """Leave out what the site says does not matter: names, or paths like ``client.trace``."""
     for path in ignore:
         values = _cut(values, path.split("."))
@@ -249,32 +205,3 @@ def _cut(values: Any, path: Sequence[str]) -> Any:
         return values
     first, rest = path[0], path[1:]
     return {**values, first: _cut(values[first], rest)}
-
-
-def parsed_body(request: HttpRequest) -> Any:
-    """The body of a plain Django request: fields of a form, JSON by value, else its bytes' digest.
-
-    The raw body is read only where it is neither a form nor an upload, so that large uploads
-    stay what Django makes of them.
-    """
-    content_type = request.content_type or ""
-    is_form = content_type == "application/x-www-form-urlencoded"
-    if request.method == "POST" and (is_form or content_type == "multipart/form-data"):
-        return request.POST
-    raw = request.body
-    if is_form:  # Django parses the forms of POST alone.
-        try:
-            return QueryDict(raw, encoding=request.encoding)
-        except (LookupError, UnicodeError):  # A charset in which no text can be, such as zlib.
-            pass
-    if content_type == "application/json" or content_type.endswith("+json"):
-        try:
-            return json.loads(raw)
-        except (ValueError, RecursionError):
-            pass
-    return by_bytes(raw) if raw else QueryDict()
-
-
-def by_bytes(raw: bytes) -> dict[str, str]:
-    """Content that nobody parses: it is the same where its bytes are."""
-    return {"bytes": hashlib.sha256(raw).hexdigest()}

@@ -19,8 +19,9 @@ from rest_framework import serializers
 
 from poppy_operations.declarations.terms import Terms
 from poppy_operations.doors.http_asker import HttpAsker
+from poppy_operations.doors.http_content import http_content, parsed_body
 from poppy_operations.gate.calls import Call
-from poppy_operations.gate.comparing import RequestContent, keyed_digests, parsed_body
+from poppy_operations.gate.comparing import RequestContent, keyed_digests
 from poppy_operations.site_responses import SiteResponses
 from tests.shop.models import Item
 from tests.shop.operations import buy
@@ -32,7 +33,7 @@ TREE = {"sku": "jacket", "lines": [{"n": 1}, {"n": 2}], "note": None}
 def of(
     request: HttpRequest, *, ignore: tuple[str, ...] = (), action: str = "buy"
 ) -> RequestContent:
-    return RequestContent.of(
+    return http_content(
         request, action=action, data=parsed_body(request), files=request.FILES, ignore=ignore
     )
 
@@ -289,7 +290,7 @@ def test_an_upload_counts_whole_though_the_site_has_read_of_it() -> None:
 
 def test_a_form_whose_fields_have_its_uploads_already_needs_no_files() -> None:
     request = post_form(sku="jacket")
-    content = RequestContent.of(request, action="buy", data=request.POST)
+    content = http_content(request, action="buy", data=request.POST)
     assert content.raw_text == raw(request)
 
 

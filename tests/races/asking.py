@@ -17,6 +17,7 @@ from poppy_operations import CurrentOperation, Decline, NotPerformed, Terms
 from poppy_operations.company import Company
 from poppy_operations.declarations.declared_action import DeclaredAction
 from poppy_operations.doors.http_asker import HttpAsker
+from poppy_operations.doors.http_content import http_content
 from poppy_operations.gate import order
 from poppy_operations.gate.answers import (
     Answer,
@@ -32,7 +33,6 @@ from poppy_operations.gate.answers import (
 )
 from poppy_operations.gate.callers import Caller
 from poppy_operations.gate.calls import Call
-from poppy_operations.gate.comparing import RequestContent
 from poppy_operations.gate.decision import Findings, decided
 from poppy_operations.gate.references import at_endpoint
 from poppy_operations.gate.sync_and_async import drive
@@ -191,7 +191,7 @@ class Wish:
             results=SiteResponses(),
             request=request,
             content=partial(
-                RequestContent.of, request, action=action.name, data={"quantity": self.quantity}
+                http_content, request, action=action.name, data={"quantity": self.quantity}
             ),
             terms=lambda: Terms({"quantity": self.quantity}, same_action=("it",)),
             body=partial(BODIES[self.effects], inside),
