@@ -8,13 +8,17 @@ from functools import partial
 from typing import Any
 
 import pytest
+import time_machine
 from django.contrib.auth import get_user_model
+from django.utils import timezone
 
 from poppy_operations.sessions.agents import add_agent
 from poppy_operations.testing.agents import PersonalAgent, TokenIssuer
 from tests.agents import SessionOf
+from tests.clock import Clock
 from tests.shop.models import Effect, Item
 from tests.shop.operations import Behaviour, behaviour
+from tests.website.company import Policy, policy
 
 pytest_plugins = ("tests.conformance.plugin",)
 
@@ -92,3 +96,39 @@ def signed_in(session_of: Callable[..., SessionOf], alice: Any) -> SessionOf:
 def effects(db: None) -> Callable[[], list[str]]:
     """What really happened so far."""
     return lambda: [str(effect) for effect in Effect.objects.order_by("pk")]
+
+
+@pytest.fixture
+def company(settings: Any) -> Iterator[Policy]:
+    """The Company's policies."""
+    settings.POPPY_OPERATIONS = {
+        **settings.POPPY_OPERATIONS,
+        "COMPANY": "tests.website.company.PolicyCompany",
+    }
+    policy.reset()
+    yield policy
+    policy.reset()
+
+
+@pytest.fixture
+def anybody(
+    agent: PersonalAgent, other_agent: PersonalAgent, issuer: TokenIssuer, alice: Any, bob: Any
+) -> Callable[..., SessionOf]:
+    """Make a Session of either agent, any User and either account, or none."""
+    agents = {"A": agent, "B": other_agent}
+    accounts = {"nobody": None, "alice": str(alice.pk), "bob": str(bob.pk)}
+
+    def make(
+        agent: str = "A", user_id: str = "u1", account: str = "nobody", sid: str = "ses_1"
+    ) -> SessionOf:
+        return SessionOf(agents[agent], issuer, user_id=user_id, account=accounts[account], sid=sid)
+
+    return make
+
+
+@pytest.fixture
+def clock() -> Iterator[Clock]:
+    """The clock, which stands still."""
+    start = timezone.now().replace(microsecond=0)
+    with time_machine.travel(start, tick=False) as traveller:
+        yield Clock(traveller, start)

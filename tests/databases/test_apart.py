@@ -16,6 +16,7 @@ from poppy_operations import NotPerformed, Performed, maintenance
 from poppy_operations.background import perform_attempt
 from poppy_operations.checks.site import check_database
 from poppy_operations.models import Approval, Operation
+from tests.admin.operators import url
 from tests.agents import HOST
 from tests.api.orders import transfer
 from tests.databases.doors import Door, effects_left
@@ -28,7 +29,6 @@ from tests.databases.stories import (
     late_finish_outside,
     twelve_at_once,
 )
-from tests.operators import url
 from tests.shop.operations import Behaviour, happen, refund
 
 pytestmark = pytest.mark.servers

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from poppy_operations.models import Agent, Operation
-from tests.operators import staff, tell, text, url
+from tests.admin.operators import staff, tell, text, url
 
 pytestmark = pytest.mark.django_db
 

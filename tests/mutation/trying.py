@@ -23,7 +23,7 @@ import pytest
 
 OUTCOMES = Path("../outcomes.jsonl")
 PLAN = "POPPY_MUTANTS_PLAN"  # JSON of what ``tests.mutation`` was asked for
-WARM_UP = "tests/test_signals.py"  # makes the database, for all children at once
+WARM_UP = "tests/signals/test_signals.py"  # makes the database, for all children at once
 SURVIVED, NOTICED = 0, 1
 LEAST_S, TIMES_AS_LONG = 20, 5
 

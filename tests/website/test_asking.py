@@ -13,10 +13,10 @@ from django.test.utils import CaptureQueriesContext
 
 from poppy_operations.models import Approval, Operation, Revision
 from tests.agents import SessionOf
+from tests.clock import Clock
 from tests.shop.models import Item
 from tests.shop.operations import Behaviour
 from tests.website.asking import ORDER, TWO, ask, error, price, recorded
-from tests.website.conftest import Clock
 from tests.website.site import Strange
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.website.site")]

@@ -17,12 +17,12 @@ from poppy_operations.models import Approval, Operation
 from poppy_operations.protocol.structured import poppy_approval
 from poppy_operations.sessions.agents import revoke_agent
 from tests.agents import HOST, SessionOf, approval_of, reference
+from tests.clock import Clock
 from tests.shop import operations as shop
 from tests.shop.models import Item
 from tests.shop.operations import Behaviour
 from tests.website.asking import ORDER, TWO, answer, ask, error, recorded
 from tests.website.company import Policy
-from tests.website.conftest import Clock
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.website.site")]
 Effects = Callable[[], list[str]]

@@ -17,6 +17,7 @@ from poppy_operations.models import Decline as DeclineRow
 from poppy_operations.protocol.approval import ApprovalStatement
 from poppy_operations.signals import approval_declined
 from tests.agents import SessionOf, approval_of
+from tests.clock import Clock
 from tests.shop.models import Item
 from tests.shop.operations import Behaviour, SoldOut
 from tests.website import site as extra
@@ -33,7 +34,6 @@ from tests.website.asking import (
     recorded,
 )
 from tests.website.company import Policy
-from tests.website.conftest import Clock
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.website.site")]
 Effects = Callable[[], list[str]]

@@ -27,11 +27,11 @@ from poppy_operations.models import Approval, Operation
 from poppy_operations.sessions.refusals import KeysUnavailable
 from poppy_operations.sessions.tokens import TokenVerifier
 from tests.agents import SessionOf, approval_of
+from tests.clock import Clock
 from tests.shop import operations as shop
 from tests.shop.models import Item
 from tests.shop.operations import Behaviour
 from tests.website.asking import ORDER, TWO, ask, quiet, recorded
-from tests.website.conftest import Clock
 
 pytestmark = pytest.mark.django_db
 Effects = Callable[[], list[str]]

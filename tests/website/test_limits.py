@@ -12,9 +12,9 @@ from django.utils import timezone
 from poppy_operations.lifecycle.approving import void
 from poppy_operations.models import Approval, Operation
 from tests.agents import SessionOf
+from tests.clock import Clock
 from tests.shop.operations import Behaviour
 from tests.website.asking import ORDER, TWO, ask, error, price, recorded
-from tests.website.conftest import Clock
 
 pytestmark = [
     pytest.mark.django_db,

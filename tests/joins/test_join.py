@@ -108,7 +108,7 @@ def test_a_token_needs_the_scope_for_browsers(alice: Any) -> None:
 
 
 def test_keys_that_are_out_of_reach_are_not_the_agents_fault(settings: Any) -> None:
-    prepare(settings, COMPANY="tests.test_join.UnreachableKeys")
+    prepare(settings, COMPANY="tests.joins.test_join.UnreachableKeys")
     response = ask_for_ticket()
     assert response.status_code == 503
     assert response.json() == {"error": "temporarily_unavailable"}
@@ -197,7 +197,7 @@ def test_cookies_are_neither_needed_nor_looked_at(alice: Any, client: Client) ->
 
 
 def test_an_agent_that_is_gone_in_the_meantime_is_refused(settings: Any) -> None:
-    prepare(settings, COMPANY="tests.test_join.GoneAgent")
+    prepare(settings, COMPANY="tests.joins.test_join.GoneAgent")
     assert ask_for_ticket().json() == {"error": "invalid_session"}
 
 
@@ -540,12 +540,12 @@ def test_the_login_is_made_with_a_backend_that_knows_the_user(
     settings: Any, alice: Any, client: Client
 ) -> None:
     settings.AUTHENTICATION_BACKENDS = [
-        "tests.test_join.KnowsNobody",
+        "tests.joins.test_join.KnowsNobody",
         "django.contrib.auth.backends.ModelBackend",
     ]
     join_browser(client, alice)
     assert whoami(client)["user"] == "alice"
-    settings.AUTHENTICATION_BACKENDS = ["tests.test_join.KnowsNobody"] * 2
+    settings.AUTHENTICATION_BACKENDS = ["tests.joins.test_join.KnowsNobody"] * 2
     join_browser(Client(), alice)
 
 
@@ -555,9 +555,9 @@ class KnowsNobody:
 
 
 def test_the_company_may_choose_the_backend(settings: Any, alice: Any, client: Client) -> None:
-    prepare(settings, COMPANY="tests.test_join.ChoosesBackend")
+    prepare(settings, COMPANY="tests.joins.test_join.ChoosesBackend")
     settings.AUTHENTICATION_BACKENDS = [
-        "tests.test_join.KnowsNobody",
+        "tests.joins.test_join.KnowsNobody",
         "django.contrib.auth.backends.ModelBackend",
     ]
     join_browser(client, alice)
@@ -579,7 +579,7 @@ class LetsAnybodyIn(Company):
 
 
 def test_an_inactive_user_is_refused_whatever_the_company_says(settings: Any) -> None:
-    prepare(settings, COMPANY="tests.test_join.LetsAnybodyIn")
+    prepare(settings, COMPANY="tests.joins.test_join.LetsAnybodyIn")
     assert ask_for_ticket(a_user("gone", is_active=False)).status_code == 403
 
 

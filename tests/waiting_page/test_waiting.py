@@ -414,7 +414,7 @@ def test_what_another_middleware_writes_to_the_django_session_is_saved(
     settings.SESSION_SAVE_EVERY_REQUEST = True
     settings.MIDDLEWARE = [
         *settings.MIDDLEWARE[:2],
-        "tests.test_waiting.counting",
+        "tests.waiting_page.test_waiting.counting",
         *settings.MIDDLEWARE[2:],
     ]
 

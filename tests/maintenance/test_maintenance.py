@@ -553,7 +553,7 @@ queue = Queue()
 def broker(settings: Any) -> Queue:
     settings.POPPY_OPERATIONS = {
         **settings.POPPY_OPERATIONS,
-        "QUEUE": "tests.test_maintenance.queue",
+        "QUEUE": "tests.maintenance.test_maintenance.queue",
     }
     queue.__init__()  # type: ignore[misc]  # empty again
     return queue

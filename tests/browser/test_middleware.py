@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -20,10 +19,8 @@ from poppy_operations.models import Agent
 from tests.browser.gated import ASYNC_NAMES, NAMES, as_views
 from tests.browser.site import (
     agent_headers,
-    close_connections,
     close_this_threads_connection,
     join_browser,
-    prepare,
 )
 
 HEADERS = [
@@ -35,14 +32,6 @@ HEADERS = [
 # Where one handler answers every method, an agent's other requests keep their transaction too,
 # because the gate says which methods are its own.
 WITH_GET = ["function", "class", "dispatching", "api-view", "viewset", "api-function", "method"]
-
-
-@pytest.fixture(autouse=True)
-def agents_site(db: None, settings: Any) -> Iterator[None]:
-    """Give a site that knows the agent, with sessions that cost no connection in threads."""
-    prepare(settings)
-    yield
-    close_connections()
 
 
 @pytest.fixture
@@ -282,7 +271,7 @@ async def test_tasks_of_agents_and_visitors_each_get_their_own() -> None:
 @pytest.mark.django_db(transaction=True)
 def test_a_middleware_for_threads_alone_may_stand_between(settings: Any) -> None:
     # Django then calls our middleware in a thread, and its process_view from the loop.
-    settings.MIDDLEWARE = [*settings.MIDDLEWARE, "tests.test_middleware.only_threads"]
+    settings.MIDDLEWARE = [*settings.MIDDLEWARE, "tests.browser.test_middleware.only_threads"]
 
     async def ask(headers: dict[str, str]) -> Any:
         return (await AsyncClient().post("/again/function/", headers=headers)).json()["off"]

@@ -305,7 +305,7 @@ def test_a_decline_and_further_members_have_an_apis_form(
 ) -> None:
     settings.POPPY_OPERATIONS = {
         **settings.POPPY_OPERATIONS,
-        "COMPANY": "tests.test_endpoint_view.Strict",
+        "COMPANY": "tests.endpoint.test_view.Strict",
     }
 
     asked = signed_out.endpoint(ref)
@@ -352,7 +352,7 @@ def hostile_site(settings: Any, monkeypatch: Any) -> None:
         "DEFAULT_PERMISSION_CLASSES": [Nobody],
         "DEFAULT_THROTTLE_CLASSES": [Never],
         "DEFAULT_VERSIONING_CLASS": "rest_framework.versioning.AcceptHeaderVersioning",
-        "DEFAULT_CONTENT_NEGOTIATION_CLASS": "tests.test_endpoint_view.broken",
+        "DEFAULT_CONTENT_NEGOTIATION_CLASS": "tests.endpoint.test_view.broken",
     }
     settings.MIDDLEWARE = [
         *settings.MIDDLEWARE,

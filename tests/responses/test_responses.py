@@ -66,7 +66,7 @@ class Talkative(Company):
 def talkative(settings: Any) -> Iterator[type[Talkative]]:
     settings.POPPY_OPERATIONS = {
         **settings.POPPY_OPERATIONS,
-        "COMPANY": "tests.test_responses.Talkative",
+        "COMPANY": "tests.responses.test_responses.Talkative",
     }
     yield Talkative
     Talkative.members = None

@@ -295,10 +295,12 @@ class NotAMethod(Company):
 
 
 def use_company(settings: Any, name: str) -> None:
-    configure(settings, COMPANY=f"tests.test_checks.{name}")
+    configure(settings, COMPANY=f"tests.checks.test_checks.{name}")
 
 
-@pytest.mark.parametrize("name", ["shop.nowhere.Company", "nowhere", "tests.test_checks.Nobody"])
+@pytest.mark.parametrize(
+    "name", ["shop.nowhere.Company", "nowhere", "tests.checks.test_checks.Nobody"]
+)
 def test_a_company_that_cannot_be_imported(settings: Any, name: str) -> None:
     configure(settings, COMPANY=name)
 
@@ -337,7 +339,7 @@ def test_a_company_with_a_hook_that_cannot_be_called(
     use_company(settings, name)
 
     assert len(found("E013")) == 1
-    assert f"tests.test_checks.{name} overrides {hook} " in found("E013")[0].msg
+    assert f"tests.checks.test_checks.{name} overrides {hook} " in found("E013")[0].msg
     assert f" {call}," in str(found("E013")[0].hint)
 
 
@@ -398,10 +400,10 @@ def test_the_middleware_is_misplaced(
 def test_subclasses_serve_as_well_and_functions_are_passed_over(settings: Any) -> None:
     settings.MIDDLEWARE = [
         "nowhere.middleware",
-        "tests.test_checks.nobodys_terms",
-        "tests.test_checks.SessionsSubclass",
+        "tests.checks.test_checks.nobodys_terms",
+        "tests.checks.test_checks.SessionsSubclass",
         AUTHENTICATION,
-        "tests.test_checks.OurSubclass",
+        "tests.checks.test_checks.OurSubclass",
     ]
 
     assert not messages()
@@ -433,7 +435,7 @@ def test_a_process_that_serves_nothing_needs_no_urls(settings: Any) -> None:
     assert not messages()
 
 
-@pytest.mark.parametrize("queue", ["nowhere.enqueue", "tests.test_checks.nobody", "nowhere"])
+@pytest.mark.parametrize("queue", ["nowhere.enqueue", "tests.checks.test_checks.nobody", "nowhere"])
 def test_a_queue_that_cannot_be_imported_for_an_action_in_the_background(
     settings: Any, monkeypatch: pytest.MonkeyPatch, queue: str
 ) -> None:
@@ -460,9 +462,9 @@ def test_a_queue_that_is_no_function(settings: Any, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(next(iter(registry)), "background", True)
     assert not found("E016")  # the default: Celery is installed here
 
-    configure(settings, QUEUE="tests.test_checks.__doc__")
+    configure(settings, QUEUE="tests.checks.test_checks.__doc__")
     assert (
-        "its queue tests.test_checks.__doc__ cannot be used: it is not callable"
+        "its queue tests.checks.test_checks.__doc__ cannot be used: it is not callable"
         in found("E016")[0].msg
     )
 
@@ -472,7 +474,7 @@ class SessionStore(signed_cookies.SessionStore):
 
 
 @pytest.mark.parametrize(
-    "engine", ["django.contrib.sessions.backends.signed_cookies", "tests.test_checks"]
+    "engine", ["django.contrib.sessions.backends.signed_cookies", "tests.checks.test_checks"]
 )
 def test_django_sessions_in_signed_cookies_beside_the_join(
     settings: Any, urlconf: Callable[..., None], engine: str

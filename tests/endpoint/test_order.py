@@ -12,6 +12,7 @@ from poppy_operations.gate.returning import asking as returning
 from poppy_operations.lifecycle import approving
 from poppy_operations.models import Approval, Revision
 from tests.agents import SessionOf, approval_of
+from tests.clock import Clock
 from tests.shop.models import Item
 from tests.shop.operations import Behaviour, SoldOut
 from tests.website.asking import (
@@ -27,7 +28,6 @@ from tests.website.asking import (
     quiet,
     recorded,
 )
-from tests.website.conftest import Clock
 
 pytestmark = pytest.mark.django_db
 Effects = Callable[[], list[str]]

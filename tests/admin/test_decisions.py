@@ -21,10 +21,10 @@ from poppy_operations.lifecycle.durable import Busy
 from poppy_operations.models import Agent, Approval, Join, Operation, Performance, Settlement
 from poppy_operations.protocol import stored_answer
 from poppy_operations.sessions.agents import revoke_agent
+from tests.admin.operators import mark, staff, text, url
 from tests.agents import SessionOf, reference
 from tests.api.agents import ApiClient
 from tests.lifecycle.rows import MINE, NOW, OTHER, begun, in_the_way, read, returned
-from tests.operators import mark, staff, text, url
 from tests.shop.models import Effect, Item
 from tests.shop.operations import Behaviour
 from tests.website.asking import ORDER, recorded

@@ -34,9 +34,7 @@ from poppy_operations.models import (
     Settlement,
 )
 from poppy_operations.testing.agents import PersonalAgent
-from tests.agents import SessionOf
-from tests.api.agents import ApiClient
-from tests.operators import (
+from tests.admin.operators import (
     MODELS,
     NOW,
     SECRET,
@@ -49,6 +47,8 @@ from tests.operators import (
     text,
     url,
 )
+from tests.agents import SessionOf
+from tests.api.agents import ApiClient
 from tests.shop.models import Item
 
 pytestmark = pytest.mark.django_db
@@ -511,7 +511,7 @@ def test_the_rows_of_one_operation_have_an_address(
 
 
 def test_rows_are_read_where_they_are_written(operator: Client, told: Told, settings: Any) -> None:
-    settings.DATABASE_ROUTERS = ["tests.test_admin.StaleReplica"]
+    settings.DATABASE_ROUTERS = ["tests.admin.test_admin.StaleReplica"]
 
     assert listed_ids(operator.get(url(Operation), {"q": told.operation.operation_id}))
     assert told.revision.revision in text(operator.get(url(Operation, of=told.operation)))
