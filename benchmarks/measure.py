@@ -1,0 +1,70 @@
+"""Measure on one database, in a process of its own: ``python -m benchmarks.measure``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import django
+
+ROUNDS = 200
+
+
+def main() -> None:
+    """Make the tables, measure, and write the figures to a file."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("result", type=Path)
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    arguments = parser.parse_args()
+    prepare()
+    arguments.result.write_text(json.dumps(figures(arguments.rounds)))
+
+
+def prepare() -> str:
+    """Set Django up, make the tables and the agent, and give the account."""
+    os.environ["DJANGO_SETTINGS_MODULE"] = "benchmarks.settings"
+    django.setup()
+    from django.core.management import call_command
+
+    from benchmarks.agents import introduce
+
+    call_command("migrate", "--run-syncdb", verbosity=0)
+    return introduce()
+
+
+def figures(rounds: int) -> dict[str, Any]:
+    """Measure everything that is called in this process."""
+    from django.conf import settings
+
+    from benchmarks.agents import introduce
+    from benchmarks.figures import Measure, figure
+    from benchmarks.rounds import play
+    from benchmarks.subjects import api, packages, passing, sessions, website
+
+    account = introduce()
+    times = play(
+        [
+            *api.Api(account).subjects(),
+            *website.Website(account).subjects(),
+            *sessions.Sessions(account).subjects(),
+            *passing.subjects(),
+            *packages.subjects(),
+        ],
+        rounds,
+    )
+    measures: list[Measure] = [
+        *api.MEASURES,
+        *website.MEASURES,
+        *sessions.MEASURES,
+        *passing.MEASURES,
+        *packages.measures(),
+    ]
+    vendor: str = settings.VENDOR
+    return {one.name: figure(times, one, vendor) for one in measures}
+
+
+if __name__ == "__main__":
+    main()
