@@ -73,7 +73,7 @@ class AgentSession:
     def headers(
         self, approval: Mapping[str, Any] | None = None, *, token: str = "", **options: Any
     ) -> dict[str, str]:
-        """Sign the headers of one request; with an access token that is known where one is given."""
+        """Sign the headers of one request, with the access token that is kept or another one."""
         return the_agent().headers(
             user_id=self.user_id,
             sid=self.sid,
