@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -22,11 +23,12 @@ from poppy_operations.testing.agents import PersonalAgent, TokenIssuer
 
 SCOPE = "poppy:browser-sign-in orders:write"
 ORDER = {"sku": "jacket", "quantity": 1}
-_numbers = count(1)
+# Other processes of a run use the same database.
+_numbers = count(secrets.randbelow(10**9) * 10**6)
 
 
 def number() -> int:
-    """Give a number that nobody else in this process has got."""
+    """Give a number that nobody else has got."""
     return next(_numbers)
 
 
