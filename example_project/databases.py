@@ -14,8 +14,8 @@ SQLITE_OPTIONS = {
     # and writes later cannot be upgraded when another writer came between, whatever the timeout.
     "transaction_mode": "IMMEDIATE",
     "timeout": 20,
-    # Readers go on while somebody writes.
-    "init_command": "PRAGMA journal_mode=WAL;",
+    # Readers go on while somebody writes; and a commit is on the disk once it is answered.
+    "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;",
 }
 ENGINES = {
     "postgres": "django.db.backends.postgresql",

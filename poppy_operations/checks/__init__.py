@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.core.checks import Tags, register
 
-from poppy_operations.checks import configuration, site
+from poppy_operations.checks import configuration, durability, site
 
 CHECKS = (
     configuration.check_settings,
@@ -17,11 +17,18 @@ CHECKS = (
     site.check_actions,
 )
 DEPLOYMENT_CHECKS = (configuration.check_deployed_issuer, site.check_https)
+DATABASE_CHECKS = (durability.check_durability,)
 
 
 def register_checks() -> None:
-    """Register every check; those of a deployment run with ``check --deploy``."""
+    """Register every check.
+
+    Those of a deployment run with ``check --deploy``, those that ask a database with
+    ``check --database`` and before ``migrate``.
+    """
     for check in CHECKS:
         register(check, Tags.security)
     for check in DEPLOYMENT_CHECKS:
         register(check, Tags.security, deploy=True)
+    for check in DATABASE_CHECKS:
+        register(check, Tags.database)

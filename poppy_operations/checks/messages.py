@@ -171,6 +171,14 @@ MESSAGES: tuple[CheckMessage, ...] = (
         ),
         id="poppy_operations.W007",
     ),
+    Warning(
+        "The database '%(alias)s' answers a commit before it is on the disk: %(said)s.",
+        hint=(
+            "%(advice)s: a power failure may undo the last commits, and with them the knowledge "
+            "that an action was performed, which is then performed again."
+        ),
+        id="poppy_operations.W008",
+    ),
 )
 
 _BY_ID = {message.id: message for message in MESSAGES}

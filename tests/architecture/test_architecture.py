@@ -142,6 +142,7 @@ def test_a_module_that_is_a_junk_drawer_is_noticed() -> None:
         ("names.update(other)\ndigest.update(b'')\nd.update({}, x=1)", "poppy_operations/conf.py"),
         ("request.session.save()\nform.save()\nsuper().save()", "poppy_operations/conf.py"),
         ("self.stdout.flush()\nseen.add(1)", "poppy_operations/conf.py"),
+        ("connection.cursor()", "poppy_operations/checks/durability.py"),
     ],
 )
 def test_what_is_allowed_is_not_blamed(source: str, path: str) -> None:

@@ -20,7 +20,7 @@ from django.urls import include, path
 from django.views import View
 
 from poppy_operations import Action, Company, Performed, Terms
-from poppy_operations.checks import CHECKS, DEPLOYMENT_CHECKS
+from poppy_operations.checks import CHECKS, DATABASE_CHECKS, DEPLOYMENT_CHECKS
 from poppy_operations.checks.configuration import KINDS
 from poppy_operations.checks.messages import MESSAGES
 from poppy_operations.conf import KEYS
@@ -93,6 +93,7 @@ def test_every_check_is_registered() -> None:
     assert set(CHECKS) <= set(django_registry.get_checks())
     assert not set(DEPLOYMENT_CHECKS) & set(django_registry.get_checks())
     assert set(DEPLOYMENT_CHECKS) <= set(django_registry.get_checks(include_deployment_checks=True))
+    assert set(DATABASE_CHECKS) <= set(django_registry.get_checks())
 
 
 def test_ids_are_unique_contiguous_and_tell_the_level() -> None:

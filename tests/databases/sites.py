@@ -24,7 +24,10 @@ DJANGOS = ("admin", "auth", "contenttypes", "sessions")
 WRITTEN = frozenset({"admin", "auth", "poppy_operations", "sessions", "shop"})
 # psycopg.IsolationLevel, which is not installed everywhere.
 READ_COMMITTED, REPEATABLE_READ, SERIALIZABLE = 2, 3, 4
-SQLITE_OPTIONS = {"timeout": 20, "init_command": "PRAGMA journal_mode=WAL;"}
+SQLITE_OPTIONS = {
+    "timeout": 20,
+    "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;",
+}
 
 
 def isolated(level: int) -> dict[str, Any]:

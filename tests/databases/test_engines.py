@@ -11,6 +11,7 @@ from django.db import connection
 from poppy_operations.models import Agent
 from tests.databases import has_connections_of_its_own, mariadb, postgres, sqlite_file
 
+FULL = 2
 CLIENT_ID = "https://agent.example/client"
 
 
@@ -55,6 +56,8 @@ def test_an_sqlite_file_is_written_by_one_connection_at_a_time() -> None:
         pytest.skip("about SQLite files")
     with connection.cursor() as cursor:
         mode = cursor.execute("PRAGMA journal_mode").fetchone()[0]
+        synchronous = cursor.execute("PRAGMA synchronous").fetchone()[0]
 
     assert mode == "wal"
+    assert synchronous == FULL
     assert connection.settings_dict["OPTIONS"]["transaction_mode"] == "IMMEDIATE"
