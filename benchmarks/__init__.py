@@ -7,9 +7,10 @@ clients find it (``PGHOST``, ``PGPORT``, ``PGUSER``, ``PGPASSWORD``).
 
 ``python -m benchmarks.report`` writes the figures into ``docs/explanation/performance.md``.
 
-A machine is never idle, and no two are alike. So every subject is called once in each round, the
-order of a round is drawn by lot, and what counts is the median of the ratios within a round:
-whatever slows the machine slows both sides of a ratio.
+A machine is never idle, and no two are alike. So every subject is called three times in each round,
+in an order that is drawn by lot; the least of the three is its time in that round, since the others
+met somebody else's work. What counts is the median of the ratios within a round: whatever slows the
+machine slows both sides of a ratio.
 
 - ``site``: the site that is measured, with our views and what somebody would write by hand.
 - ``subjects``: what is called, one module for each kind.

@@ -1,4 +1,10 @@
-"""The figures: medians of ratios of the same round, and how sure they are."""
+"""The figures: medians of ratios of the same round, and how sure they are.
+
+A figure of ``var/bench.json`` has the ``database``; ``ratio``, the median of the ratios within a
+round, ``against`` which subject; ``median_us``, the microseconds of one call; and ``spread``, half
+the width of the ratio's 95 % confidence interval, as a part of it. Whatever else was measured
+stands beside these.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Any, TypedDict
-
-
-class Figure(TypedDict, total=False):
-    """One figure, as ``var/bench.json`` has it; whatever else was measured stands beside these.
-
-    ``ratio`` is the median of the ratios within a round, ``spread`` half the width of its 95 %
-    confidence interval, as a part of it; ``median_us`` are the microseconds of one call.
-    """
-
-    database: str
-    ratio: float
-    against: str
-    median_us: float
-    spread: float
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -34,12 +26,12 @@ class Measure:
 
 def figure(
     times: Mapping[str, Sequence[float]], measure: Measure, database: str, **more: Any
-) -> Figure:
+) -> dict[str, Any]:
     """Compare two subjects, round by round."""
     ours, theirs = times[measure.subject], times[measure.against]
     pairs = list(zip(ours, theirs, strict=True))
     ratios = [one / other for one, other in pairs]
-    made: dict[str, Any] = {
+    return {
         "database": database,
         "ratio": round(median(ratios), 3),
         "against": measure.against,
@@ -49,7 +41,6 @@ def figure(
         "rounds": len(ratios),
         **more,
     }
-    return Figure(**made)
 
 
 def spread(values: Sequence[float]) -> float:

@@ -10,7 +10,7 @@ from typing import Any
 
 import django
 
-ROUNDS = 200
+ROUNDS = 80
 
 
 def main() -> None:
