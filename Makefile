@@ -6,6 +6,8 @@ VENV ?= .venv
 PYTEST_ARGS ?=
 # Such as --minutes 10, --again, or --only "*.lifecycle.*".
 MUTANTS_ARGS ?=
+# Such as --database sqlite, --rounds 20, or --only memory.
+BENCH_ARGS ?=
 # The first interpreter that is new enough and can make virtual environments.
 PYTHON ?= $(shell for candidate in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	"$$candidate" -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' \
@@ -16,7 +18,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check lint format types imports migrations conformance clean docs \
-	conformance-check mutants
+	conformance-check mutants bench bench-growth
 
 help: ## name the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 26
@@ -71,6 +73,12 @@ docs: $(VENV)/.docs ## build the documentation into docs/_build
 mutants: $(VENV)/.mutants ## change the gate and the lifecycle, and see whether tests notice
 	nice -n 19 $(BIN)/python -m tests.mutation $(MUTANTS_ARGS)
 
+bench: $(VENV)/.bench ## measure what operations cost, on PostgreSQL and SQLite (needs PostgreSQL)
+	$(BIN)/python -m benchmarks $(BENCH_ARGS)
+
+bench-growth: $(VENV)/.bench ## measure among a million operations, for up to 20 minutes
+	$(BIN)/python -m benchmarks.growth $(BENCH_ARGS)
+
 clean: ## remove what the targets made, the demo's data included
 	rm -rf $(VENV) var build dist docs/_build .coverage* .mypy_cache .pytest_cache .ruff_cache \
 		.hypothesis .import_linter_cache
@@ -100,6 +108,10 @@ $(VENV)/.lint: pyproject.toml $(VENV)/.test
 
 $(VENV)/.docs: pyproject.toml $(VENV)/.pip
 	$(PIP) install --group docs
+	@touch $@
+
+$(VENV)/.bench: pyproject.toml $(VENV)/.test
+	$(PIP) install --editable '.[postgres]' --group bench
 	@touch $@
 
 $(VENV)/.mutants: pyproject.toml $(VENV)/.test

@@ -43,10 +43,10 @@ def folder_on_disk() -> Iterator[Path]:
 def _measured(vendor: str, rounds: int, *, with_load: bool) -> dict[str, Any]:
     with folder_on_disk() as folder, fresh(vendor, folder, "bench") as name:
         found: dict[str, Any] = {}
-        steps = [("benchmarks.measure", "--rounds", str(rounds))]
+        steps = {"benchmarks.measure": ["--rounds", str(rounds)]}
         if with_load:
-            steps.append(("benchmarks.load",))
-        for module, *options in steps:
+            steps["benchmarks.load"] = []
+        for module, options in steps.items():
             result = folder / f"{module}.json"
             run(module, str(result), *options, environment=environment(vendor, name, folder))
             found |= json.loads(result.read_text())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from http.cookies import SimpleCookie
@@ -13,11 +13,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import http_sf
-from django.conf import settings
 from django.contrib.auth import get_user_model
 
 from benchmarks.calls import Answer, Sent, Site, form
 from benchmarks.keys import agent, token_issuer
+from benchmarks.settings import FOLDER, ISSUER
 from poppy_operations.sessions.agents import add_agent
 from poppy_operations.testing.agents import PersonalAgent, TokenIssuer
 
@@ -35,13 +35,13 @@ def number() -> int:
 @cache
 def the_agent() -> PersonalAgent:
     """Give the agent."""
-    return agent(settings.FOLDER)
+    return agent(FOLDER)
 
 
 @cache
 def the_issuer() -> TokenIssuer:
     """Give the issuer of access tokens."""
-    return token_issuer(settings.FOLDER)
+    return token_issuer(FOLDER)
 
 
 def introduce() -> str:
@@ -57,6 +57,15 @@ def expect(answer: Answer, status: int) -> Answer:
         message = f"Answered {answer.status}, not {status}: {answer.body[:500]!r}"
         raise RuntimeError(message)
     return answer
+
+
+def expecting(status: int) -> Callable[[Answer], None]:
+    """Give what insists on a status."""
+
+    def insist(answer: Answer) -> None:
+        expect(answer, status)
+
+    return insist
 
 
 @dataclass
@@ -79,7 +88,7 @@ class AgentSession:
         return the_agent().headers(
             user_id=self.user_id,
             sid=self.sid,
-            audience=settings.POPPY_OPERATIONS["ISSUER"],
+            audience=ISSUER,
             access_token=token or _known_token(self.account),
             approval=approval,
             **options,
@@ -162,4 +171,5 @@ class Browser:
 def reference_in(answer: Answer) -> str:
     """Give the reference in the website's refusal."""
     header = expect(answer, 403).header("Poppy-Operation")
-    return str(http_sf.parse(header.encode(), tltype="dictionary")["ref"][0])
+    parsed: Any = http_sf.parse(header.encode(), tltype="dictionary")
+    return str(parsed["ref"][0])

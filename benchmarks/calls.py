@@ -12,10 +12,11 @@ from io import BytesIO
 from typing import Any
 from urllib.parse import urlencode
 
-from django.conf import settings
 from django.core.handlers.asgi import ASGIHandler
 from django.core.handlers.wsgi import WSGIHandler
 from django.test.utils import override_settings
+
+from benchmarks.settings import HOST
 
 
 @dataclass(frozen=True)
@@ -55,13 +56,13 @@ class Sent:
             "SCRIPT_NAME": "",
             "PATH_INFO": path,
             "QUERY_STRING": query,
-            "SERVER_NAME": settings.HOST,
+            "SERVER_NAME": HOST,
             "SERVER_PORT": "443",
             "SERVER_PROTOCOL": "HTTP/1.1",
             "REMOTE_ADDR": "127.0.0.1",
             "wsgi.url_scheme": "https",
             "wsgi.input": BytesIO(self.body),
-            "HTTP_HOST": settings.HOST,
+            "HTTP_HOST": HOST,
             "CONTENT_TYPE": self.content_type,
             "CONTENT_LENGTH": str(len(self.body)),
             **named,
@@ -69,7 +70,7 @@ class Sent:
 
     def scope(self) -> dict[str, Any]:
         """Give what ASGI servers hand over."""
-        named = {"host": settings.HOST, **self.headers}
+        named = {"host": HOST, **self.headers}
         return {
             "type": "http",
             "http_version": "1.1",
@@ -78,7 +79,7 @@ class Sent:
             "path": self.path,
             "query_string": b"",
             "headers": [(key.lower().encode(), value.encode()) for key, value in named.items()],
-            "server": (settings.HOST, 443),
+            "server": (HOST, 443),
             "client": ("127.0.0.1", 12345),
         }
 

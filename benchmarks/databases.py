@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from benchmarks.machine import keep_machine
 from tests.databases import postgres, sqlite_file
 
 VENDORS = ("postgres", "sqlite")
@@ -26,9 +27,12 @@ def settings_of(vendor: str, name: str) -> dict[str, Any]:
 def fresh(vendor: str, folder: Path, purpose: str) -> Iterator[str]:
     """Give the name of a new and empty database, for ``settings_of``."""
     if vendor == "sqlite":
+        keep_machine()
         yield str(folder / f"{purpose}.sqlite3")
         return
     name = f"poppy_benchmark_{purpose}_{os.getpid()}"
+    version = _on_postgres("SHOW server_version")
+    keep_machine(postgres=version[0].split()[0] if version else "")
     _on_postgres(f'CREATE DATABASE "{name}"')
     try:
         yield name
@@ -36,7 +40,7 @@ def fresh(vendor: str, folder: Path, purpose: str) -> Iterator[str]:
         _on_postgres(f'DROP DATABASE "{name}" WITH (FORCE)')
 
 
-def _on_postgres(statement: str) -> None:
+def _on_postgres(statement: str) -> tuple[str, ...] | None:
     import psycopg
 
     where = postgres()
@@ -49,4 +53,5 @@ def _on_postgres(statement: str) -> None:
         autocommit=True,
         connect_timeout=5,
     ) as connection:
-        connection.execute(statement.encode())
+        answer = connection.execute(statement.encode())
+        return answer.fetchone() if answer.description else None

@@ -101,10 +101,10 @@ class Load:
 
     def figure(self, against: str, bare: Sequence[float]) -> dict[str, Any]:
         """Give the figure, with the percentiles."""
-        from django.conf import settings
+        from benchmarks.settings import VENDOR
 
         return {
-            "database": settings.VENDOR,
+            "database": VENDOR,
             "ratio": round(median(self.times) / median(bare), 3),
             "against": against,
             "median_us": round(median(self.times), 1),

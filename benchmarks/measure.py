@@ -37,11 +37,10 @@ def prepare() -> str:
 
 def figures(rounds: int) -> dict[str, Any]:
     """Measure everything that is called in this process."""
-    from django.conf import settings
-
     from benchmarks.agents import introduce
     from benchmarks.figures import Measure, figure
     from benchmarks.rounds import play
+    from benchmarks.settings import VENDOR
     from benchmarks.subjects import api, packages, passing, sessions, website
 
     account = introduce()
@@ -62,8 +61,7 @@ def figures(rounds: int) -> dict[str, Any]:
         *passing.MEASURES,
         *packages.measures(),
     ]
-    vendor: str = settings.VENDOR
-    return {one.name: figure(times, one, vendor) for one in measures}
+    return {one.name: figure(times, one, VENDOR) for one in measures}
 
 
 if __name__ == "__main__":

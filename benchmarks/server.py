@@ -9,10 +9,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from django.conf import settings
-
 from benchmarks.calls import Sent
 from benchmarks.results import PROJECT
+from benchmarks.settings import HOST
 
 WORKERS, THREADS = 2, 4
 START_S, ANSWER_S = 30, 20
@@ -100,7 +99,7 @@ def _more(connection: socket.socket) -> bytes:
 def as_bytes(sent: Sent) -> bytes:
     """Spell a request as it goes over the wire."""
     named = {
-        "Host": settings.HOST,
+        "Host": HOST,
         "Content-Type": sent.content_type,
         "Content-Length": str(len(sent.body)),
         **sent.headers,

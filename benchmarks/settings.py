@@ -54,9 +54,11 @@ LOGGING = {
     "handlers": {"console": {"class": "logging.StreamHandler"}},
     "loggers": {"django.request": {"level": "ERROR", "handlers": ["console"]}},
 }
+ISSUER = f"https://{HOST}"
+TOKEN_JWKS = token_issuer(FOLDER).jwks
 POPPY_OPERATIONS = {
-    "ISSUER": f"https://{HOST}",
-    "TOKEN_JWKS": token_issuer(FOLDER).jwks,
+    "ISSUER": ISSUER,
+    "TOKEN_JWKS": TOKEN_JWKS,
     "COMPANY": "benchmarks.site.company.BenchmarkCompany",
 }
 # djangorestframework-idempotency-key has no default for it.

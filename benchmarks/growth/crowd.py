@@ -76,7 +76,7 @@ def _of_a_busy_owner(account: str) -> list[Any]:
     """Give what an owner meets who has fifty live revisions."""
     from django.conf import settings
 
-    from benchmarks.agents import expect
+    from benchmarks.agents import expecting
     from benchmarks.calls import Site
     from benchmarks.growth.rows import asked_before, session_with
     from benchmarks.rounds import Subject
@@ -96,9 +96,9 @@ def _of_a_busy_owner(account: str) -> list[Any]:
         Subject(
             "ask_again_50_live",
             lambda: site.ready(session.order("/order/")),
-            lambda answer: expect(answer, 403),
+            expecting(403),
         ),
-        Subject("match_50_live", match, lambda answer: expect(answer, 302)),
+        Subject("match_50_live", match, expecting(302)),
     ]
 
 

@@ -51,6 +51,7 @@ class Crowd:
 
     def has_answered(self) -> bool:
         """Say whether an answer is there already."""
+        assert self._process.stdout is not None
         return bool(select.select([self._process.stdout], [], [], 0)[0])
 
     def close(self) -> None:

@@ -26,7 +26,7 @@ from benchmarks.site.tokens import session_and_token
 def approved(request: Request) -> dict[str, Any]:
     """Read the members of the approval in the request's header."""
     header = request.META["HTTP_POPPY_APPROVAL"].encode()
-    parsed = http_sf.parse(header, tltype="dictionary")
+    parsed: Any = http_sf.parse(header, tltype="dictionary")
     return {name: str(item[0]) for name, item in parsed.items()}
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from django.db import models
 
 
@@ -10,6 +12,8 @@ class Effect(models.Model):
 
     sku = models.CharField(max_length=40)
     quantity = models.PositiveIntegerField()
+
+    objects: ClassVar[models.Manager[Effect]] = models.Manager()
 
     def __str__(self) -> str:
         return self.sku
@@ -25,6 +29,8 @@ class Claim(models.Model):
     status = models.PositiveSmallIntegerField(null=True)
     headers = models.TextField(default="[]")
     body = models.BinaryField(null=True)
+
+    objects: ClassVar[models.Manager[Claim]] = models.Manager()
 
     def __str__(self) -> str:
         return self.key

@@ -9,15 +9,16 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.db import transaction
 from django.urls import URLPattern, path
+from django.utils.module_loading import import_string
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from benchmarks.settings import PACKAGES
 from benchmarks.site.api import BareOrder
 from benchmarks.site.operations import take
 
@@ -42,32 +43,35 @@ def _drf_idempotency() -> type[APIView]:
 
 
 def _rest_framework_idempotency_key() -> type[APIView]:
-    from rest_framework_idempotency_key.decorators import simple_idempotency_key_method
+    decorated = import_string(
+        "rest_framework_idempotency_key.decorators.simple_idempotency_key_method"
+    )
 
     class View(APIView):
         authentication_classes = ()
         permission_classes = ()
-
         # It opens the transaction itself.
-        @simple_idempotency_key_method
-        def post(self, request: Request) -> Response:
-            return Response(take(request.data), status=201)
+        post = decorated(_take)
 
     return View
 
 
 def _drf_idempotencykey() -> type[APIView]:
-    from drf_idempotencykey.mixins import DrfIdempotencyKeyMixin
+    mixin: Any = import_string("drf_idempotencykey.mixins.DrfIdempotencyKeyMixin")
 
-    class View(DrfIdempotencyKeyMixin, APIView):
+    class View(mixin, APIView):  # type: ignore[misc]  # only an installed package has a type
         authentication_classes = (Somebody,)
         permission_classes = ()
 
         def post(self, request: Request) -> Response:
             with transaction.atomic():
-                return Response(take(request.data), status=201)
+                return _take(self, request)
 
     return View
+
+
+def _take(_view: APIView, request: Request) -> Response:
+    return Response(take(request.data), status=201)
 
 
 VIEWS = {
@@ -86,4 +90,4 @@ MIDDLEWARE = {
 
 def urls() -> list[URLPattern]:
     """Give the routes of the packages that are installed."""
-    return [path(f"packages/{name}/", VIEWS[name]().as_view()) for name in settings.PACKAGES]
+    return [path(f"packages/{name}/", VIEWS[name]().as_view()) for name in PACKAGES]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import jwt
-from django.conf import settings
 from rest_framework.request import Request
+
+from benchmarks.settings import FOLDER, ISSUER, TOKEN_JWKS
 
 # By the exact text, as long as the process lives.
 _delegations: dict[str, Any] = {}
@@ -17,15 +18,14 @@ def session_and_token(request: Request, *, cached: bool) -> tuple[dict[str, Any]
 
     A delegation is checked each time, or ``cached`` once it is known.
     """
-    audience = settings.POPPY_OPERATIONS["ISSUER"]
     text = request.META["HTTP_POPPY_SESSION"]
     delegation = jwt.get_unverified_header(text)["poppy_dlg"]
     key = _delegations.get(delegation) if cached else None
     if key is None:
         key = _delegations[delegation] = _delegated_key(delegation)
-    session = jwt.decode(text, key, algorithms=["ES256"], audience=audience)
+    session = jwt.decode(text, key, algorithms=["ES256"], audience=ISSUER)
     bearer = request.META["HTTP_AUTHORIZATION"].removeprefix("Bearer ")
-    return session, jwt.decode(bearer, _issuer_key(), algorithms=["ES256"], audience=audience)
+    return session, jwt.decode(bearer, _issuer_key(), algorithms=["ES256"], audience=ISSUER)
 
 
 def _delegated_key(delegation: str) -> Any:
@@ -38,8 +38,7 @@ _keys: dict[str, Any] = {}
 
 def _issuer_key() -> Any:
     if "issuer" not in _keys:
-        jwks = settings.POPPY_OPERATIONS["TOKEN_JWKS"]
-        _keys["issuer"] = jwt.PyJWK.from_dict(jwks["keys"][0]).key
+        _keys["issuer"] = jwt.PyJWK.from_dict(TOKEN_JWKS["keys"][0]).key
     return _keys["issuer"]
 
 
@@ -48,5 +47,5 @@ def agent_key() -> Any:
     if "agent" not in _keys:
         from benchmarks.keys import agent
 
-        _keys["agent"] = jwt.PyJWK.from_dict(agent(settings.FOLDER).jwks["keys"][0]).key
+        _keys["agent"] = jwt.PyJWK.from_dict(agent(FOLDER).jwks["keys"][0]).key
     return _keys["agent"]

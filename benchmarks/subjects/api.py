@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any
 
 from django.conf import settings
 
-from benchmarks.agents import ORDER, AgentSession, asked, expect, number, the_agent
+from benchmarks.agents import ORDER, AgentSession, asked, expect, expecting, number, the_agent
 from benchmarks.calls import Answer, Sent, Site
 from benchmarks.figures import Measure
 from benchmarks.rounds import Subject
@@ -46,15 +45,15 @@ class Api:
     def subjects(self) -> list[Subject]:
         """Give them all."""
         return [
-            Subject("bare", self._bare, _expecting(201)),
-            Subject("floor", self._floor, _expecting(201)),
-            Subject("by_hand", self._performing("/order/", "/by-hand/"), _expecting(201)),
-            Subject("ask", self._ask, _expecting(403)),
-            Subject("ask_again", self._ask_again, _expecting(403)),
-            Subject("api_perform", self._performing("/order/"), _expecting(201)),
-            Subject("api_perform_external", self._performing("/transfer/"), _expecting(201)),
-            Subject("replay", self._replay, _expecting(201)),
-            Subject("replay_unverified", self._replay_unverified, _expecting(201)),
+            Subject("bare", self._bare, expecting(201)),
+            Subject("floor", self._floor, expecting(201)),
+            Subject("by_hand", self._performing("/order/", "/by-hand/"), expecting(201)),
+            Subject("ask", self._ask, expecting(403)),
+            Subject("ask_again", self._ask_again, expecting(403)),
+            Subject("api_perform", self._performing("/order/"), expecting(201)),
+            Subject("api_perform_external", self._performing("/transfer/"), expecting(201)),
+            Subject("replay", self._replay, expecting(201)),
+            Subject("replay_unverified", self._replay_unverified, expecting(201)),
         ]
 
     def _session(self) -> AgentSession:
@@ -104,10 +103,3 @@ class Api:
         KNOWN["known"] = known
         headers = {**sent.headers, "Poppy-Session": "known"}
         return self._site.ready(Sent(sent.method, sent.path, headers, sent.body))
-
-
-def _expecting(status: int) -> Callable[[Any], None]:
-    def finish(answer: Answer) -> None:
-        expect(answer, status)
-
-    return finish

@@ -7,12 +7,11 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
-from django.conf import settings
-
 from benchmarks.agents import ORDER, expect
 from benchmarks.calls import Answer, Sent, Site
 from benchmarks.figures import Measure
 from benchmarks.rounds import Subject
+from benchmarks.settings import PACKAGES, WITHOUT_US
 from benchmarks.site.packages import MIDDLEWARE
 
 
@@ -20,7 +19,7 @@ def measures() -> list[Measure]:
     """Give what is compared: each with the bare view, and our performance with each."""
     return [
         measure
-        for name in settings.PACKAGES
+        for name in PACKAGES
         for measure in (
             Measure(name, name, "bare"),
             Measure(f"{name}_repeat", f"{name}_repeat", "bare"),
@@ -31,12 +30,12 @@ def measures() -> list[Measure]:
 
 def subjects() -> list[Subject]:
     """Give them all."""
-    return [subject for name in settings.PACKAGES for subject in _subjects(name)]
+    return [subject for name in PACKAGES for subject in _subjects(name)]
 
 
 def _subjects(name: str) -> list[Subject]:
     around = [MIDDLEWARE[name]] if name in MIDDLEWARE else []
-    site = Site([*settings.WITHOUT_US, *around])
+    site = Site([*WITHOUT_US, *around])
     known = str(uuid.uuid4())
     expect(site.send(_order(name, known)), 201)
 

@@ -11,6 +11,7 @@ from django.conf import settings
 from benchmarks.calls import AsyncSite, Sent, Site
 from benchmarks.figures import Measure
 from benchmarks.rounds import Subject
+from benchmarks.settings import WITHOUT_US
 
 NOTHING = "benchmarks.site.middleware.NothingMiddleware"
 MEASURES = (
@@ -23,7 +24,7 @@ TIMES = 20
 
 def subjects() -> list[Subject]:
     """Give them all. The middleware of a new project is passed on both sides."""
-    ours, nothing = settings.MIDDLEWARE, [*settings.WITHOUT_US, NOTHING]
+    ours, nothing = settings.MIDDLEWARE, [*WITHOUT_US, NOTHING]
     loop = asyncio.new_event_loop()
     return [
         _visit("bare_visit", "/visit/bare/", ours),

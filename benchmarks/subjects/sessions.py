@@ -10,13 +10,13 @@ import jwt
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
-from django.conf import settings
 from django.core.handlers.wsgi import WSGIRequest
 
 from benchmarks.agents import AgentSession, the_agent, the_issuer
 from benchmarks.calls import Sent
 from benchmarks.figures import Measure
 from benchmarks.rounds import Subject
+from benchmarks.settings import ISSUER
 from poppy_operations.models import Agent
 from poppy_operations.sessions.verification import SessionVerifier
 
@@ -47,7 +47,6 @@ class Sessions:
         self._without_queries = WithoutQueries()
         WithoutQueries.listed = Agent.objects.get(client_id=the_agent().client_id)
         self._key = the_agent().session_key.public_key()
-        self._audience = settings.POPPY_OPERATIONS["ISSUER"]
 
     def subjects(self) -> list[Subject]:
         """Give them all."""
@@ -60,8 +59,8 @@ class Sessions:
         ]
 
     def _decode(self) -> Callable[[], Any]:
-        token, key, audience = self._token(), self._key, self._audience
-        return lambda: jwt.decode(token, key, algorithms=["ES256"], audience=audience)
+        token, key = self._token(), self._key
+        return lambda: jwt.decode(token, key, algorithms=["ES256"], audience=ISSUER)
 
     def _signatures(self) -> Callable[[], Any]:
         of_session = _signature_check(self._token(), self._key)
