@@ -3,6 +3,7 @@
 PORT ?= 8000
 export PORT
 VENV ?= .venv
+PACKAGES_VENV ?= .venv-packages
 PYTEST_ARGS ?=
 # Such as --minutes 10, --again, or --only "*.lifecycle.*".
 MUTANTS_ARGS ?=
@@ -18,7 +19,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check lint format types imports migrations conformance clean docs \
-	conformance-check mutants bench bench-growth
+	conformance-check mutants bench bench-growth packages
 
 help: ## name the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 26
@@ -28,9 +29,13 @@ demo: $(VENV)/.demo ## serve the demo shop on 127.0.0.1, PORT=8000
 	@$(BIN)/python manage.py demo_seed
 	@exec $(BIN)/python manage.py demo_serve
 
-test: $(VENV)/.test ## run the tests, but for those that need servers or a browser
+test: $(VENV)/.test ## run the tests, but for those that need servers, a browser or packages
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 \
-		-m "not servers and not crash and not browser" $(PYTEST_ARGS)
+		-m "not servers and not crash and not browser and not packages" $(PYTEST_ARGS)
+
+packages: ## run the tests with other packages, in an environment of their own
+	@$(MAKE) --no-print-directory VENV=$(PACKAGES_VENV) $(PACKAGES_VENV)/.packages
+	POPPY_REQUIRE_PACKAGES=1 $(PACKAGES_VENV)/bin/python -m pytest -n 2 -m packages $(PYTEST_ARGS)
 
 check: lint types imports migrations conformance-check ## everything that is not a test
 
@@ -80,7 +85,7 @@ bench-growth: $(VENV)/.bench ## measure among a million operations, for up to 20
 	$(BIN)/python -m benchmarks.growth $(BENCH_ARGS)
 
 clean: ## remove what the targets made, the demo's data included
-	rm -rf $(VENV) var build dist docs/_build .coverage* .mypy_cache .pytest_cache .ruff_cache \
+	rm -rf $(VENV) $(PACKAGES_VENV) var build dist docs/_build .coverage* .mypy_cache .pytest_cache .ruff_cache \
 		.hypothesis .import_linter_cache
 
 $(BIN)/python:
@@ -100,6 +105,10 @@ $(VENV)/.demo: pyproject.toml $(VENV)/.pip
 
 $(VENV)/.test: pyproject.toml $(VENV)/.pip
 	$(PIP) install --editable '.[demo]' --group test
+	@touch $@
+
+$(VENV)/.packages: pyproject.toml $(VENV)/.test
+	$(PIP) install --group packages
 	@touch $@
 
 $(VENV)/.lint: pyproject.toml $(VENV)/.test

@@ -61,8 +61,8 @@ MESSAGES: tuple[CheckMessage, ...] = (
         "SessionMiddleware is not in MIDDLEWARE, and actions are offered on the website.",
         hint=(
             "Add 'django.contrib.sessions.middleware.SessionMiddleware': an agent's browser is "
-            "known by its Django session. For an action that the website does not offer, say "
-            "website=False."
+            "known by its Django session. Another package's counts if its name ends in "
+            "SessionMiddleware. For an action that the website does not offer, say website=False."
         ),
         id="poppy_operations.E009",
     ),

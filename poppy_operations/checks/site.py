@@ -47,28 +47,49 @@ def _views(resolver: URLResolver) -> Iterator[Callable[..., Any]]:
 def check_middleware(**_named: Any) -> list[CheckMessage]:
     """Check which middleware there is, and in which order. A subclass serves as well."""
     views()
-    sessions, own = _position(SessionMiddleware), _position(PersonalAgentMiddleware)
+    sessions, own = _position(_is_session_middleware), _position(_is_ours)
     found = []
     if sessions is None and registry.on_website:
         found.append(message("E009"))
     if own is None:
         return [*found, message("E007")]
-    for other in (SessionMiddleware, AuthenticationMiddleware):
-        position = _position(other)
+    for name, position in (
+        (SessionMiddleware.__name__, sessions),
+        (AuthenticationMiddleware.__name__, _position(_is_authentication_middleware)),
+    ):
         if position is not None and own < position:
-            found.append(message("E008", other=other.__name__))
+            found.append(message("E008", other=name))
     return found
 
 
-def _position(wanted: type) -> int | None:
+def _position(is_wanted: Callable[[Any], bool]) -> int | None:
     for position, path in enumerate(settings.MIDDLEWARE):
         try:
             middleware = import_string(path)
         except ImportError:
             continue  # Django says so itself, when it loads them.
-        if isinstance(middleware, type) and issubclass(middleware, wanted):
+        if is_wanted(middleware):
             return position
     return None
+
+
+def _is_ours(middleware: Any) -> bool:
+    return isinstance(middleware, type) and issubclass(middleware, PersonalAgentMiddleware)
+
+
+def _is_authentication_middleware(middleware: Any) -> bool:
+    return isinstance(middleware, type) and issubclass(middleware, AuthenticationMiddleware)
+
+
+def _is_session_middleware(middleware: Any) -> bool:
+    """Whether it gives requests a Django session: by its class, or else by its name.
+
+    Packages that keep sessions in tables of their own often write it anew.
+    """
+    if isinstance(middleware, type) and issubclass(middleware, SessionMiddleware):
+        return True
+    name: str = getattr(middleware, "__name__", "")
+    return name.replace("_", "").lower().endswith(SessionMiddleware.__name__.lower())
 
 
 def check_urls(**_named: Any) -> list[CheckMessage]:

@@ -411,6 +411,36 @@ def test_subclasses_serve_as_well_and_functions_are_passed_over(settings: Any) -
     assert AuthenticationMiddleware.__name__ in AUTHENTICATION
 
 
+class TenantSessionMiddleware:
+    """A package's own, which derives from nothing of Django's."""
+
+
+def session_middleware(get_response: Any) -> Any:
+    """A site's own, which is a function."""
+
+
+class SessionTimeoutMiddleware:
+    """Something that has to do with sessions, and gives none."""
+
+
+@pytest.mark.parametrize("name", ["TenantSessionMiddleware", "session_middleware"])
+def test_session_middleware_that_is_written_anew_is_known_by_its_name(
+    settings: Any, name: str
+) -> None:
+    anew = f"tests.test_checks.{name}"
+    settings.MIDDLEWARE = [anew, AUTHENTICATION, OURS]
+    assert not messages()
+
+    settings.MIDDLEWARE = [AUTHENTICATION, OURS, anew]
+    assert [one.id for one in messages()] == ["poppy_operations.E008"]
+
+
+def test_middleware_that_only_uses_sessions_gives_none(settings: Any) -> None:
+    settings.MIDDLEWARE = ["tests.test_checks.SessionTimeoutMiddleware", AUTHENTICATION, OURS]
+
+    assert [one.id for one in messages()] == ["poppy_operations.E009"]
+
+
 def test_django_sessions_are_needed_for_the_website_alone(settings: Any) -> None:
     settings.MIDDLEWARE = [AUTHENTICATION, OURS]
     assert [one.id for one in messages()] == ["poppy_operations.E009"]

@@ -7,7 +7,7 @@ happened, and nothing else.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -105,6 +105,7 @@ class Shop:
             "cancel": lambda terms: self.note("cancel", terms),
             "cancellation_fee": lambda user, order_id: Decimal("5.00"),
             "exchange": lambda terms: self.note("exchange", terms),
+            "find": lambda order_id: {"order_id": order_id},
             "files_in": lambda archive_id: 3,
             "invoice_file": lambda order_id: BytesIO(b"invoice"),
             "is_blocked": lambda account: account in self.blocked,
@@ -163,11 +164,13 @@ class Shop:
 
 
 @contextmanager
-def made_of(page: Path, shop: Shop) -> Iterator[dict[str, ModuleType]]:
-    """The modules that a page's blocks make, in its order; undone afterwards."""
+def made_of(
+    page: Path, shop: Shop, only: Sequence[Block] | None = None
+) -> Iterator[dict[str, ModuleType]]:
+    """The modules that a page's blocks make, all or some, in its order; undone afterwards."""
     before = {action.name for action in registry}
     modules = shop.modules()
-    own = list(blocks(page, "python"))
+    own = list(blocks(page, "python") if only is None else only)
     if not any(block.path == "shop/operations.py" for block in own):
         vars(_module(modules, "shop.operations"))["exchange"] = Action(
             f"docs.exchange {page.stem}", effects="database"

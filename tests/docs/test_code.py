@@ -25,8 +25,11 @@ def with_code(*languages: str) -> list[Path]:
 
 
 def is_run(page: Path) -> bool:
-    """Whether the page's Python is for the shop of these tests; those on APIs have their own."""
-    return not page.name.startswith("api-")
+    """Whether the page's Python is for the shop of these tests.
+
+    Pages on APIs have their own, and tests of other packages run what needs them.
+    """
+    return not page.name.startswith("api-") and page.name != "with-other-packages.md"
 
 
 @pytest.mark.parametrize("page", list(filter(is_run, with_code("python"))), ids=name_of)

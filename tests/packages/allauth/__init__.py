@@ -1,0 +1,1 @@
+"""A site with django-allauth: accounts with e-mail addresses, links and passwords."""

@@ -1,0 +1,1 @@
+"""A site with django-guardian: rights to single objects, from a backend that finds no users."""

@@ -1,0 +1,1 @@
+"""A site with django-hijack: operators work as somebody else."""

@@ -1,0 +1,1 @@
+"""A site with django-oauth-toolkit: opaque tokens, for agents and for other clients."""

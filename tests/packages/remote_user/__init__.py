@@ -1,0 +1,1 @@
+"""A site with header sign-on: something in front of Django says who is signed in."""

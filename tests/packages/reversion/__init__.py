@@ -1,0 +1,1 @@
+"""A site with django-reversion: each change of an item is a version."""

@@ -1,0 +1,1 @@
+"""A site with django-sesame: links that sign in."""

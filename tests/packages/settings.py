@@ -1,0 +1,21 @@
+"""The plain test site's settings, from which each package's site starts."""
+
+from __future__ import annotations
+
+from tests.settings import *  # noqa: F403  the same site in all else
+
+# The shop of the tests has an external action that nobody reconciles.
+SILENCED_SYSTEM_CHECKS = ["poppy_operations.W005"]
+OURS = "poppy_operations.middleware.PersonalAgentMiddleware"
+
+
+def before_ours(middleware: list[str], *added: str) -> list[str]:
+    """The middleware with more of it just above ours."""
+    at = middleware.index(OURS)
+    return [*middleware[:at], *added, *middleware[at:]]
+
+
+def after_ours(middleware: list[str], *added: str) -> list[str]:
+    """The middleware with more of it just below ours."""
+    at = middleware.index(OURS) + 1
+    return [*middleware[:at], *added, *middleware[at:]]

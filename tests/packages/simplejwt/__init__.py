@@ -1,0 +1,1 @@
+"""A site with simplejwt: tokens that the site signs itself, for agents and for other clients."""

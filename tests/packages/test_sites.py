@@ -1,0 +1,43 @@
+"""Each site's tests, in a process of their own: apps and middleware are chosen once for each."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.packages.conftest import ON_EVERY_SITE
+from tests.packages.sites import FOLDER, REQUIRED, SITES, missing, settings_of
+from tests.source import ROOT
+
+TIME_LIMIT = 300
+
+
+def environment() -> dict[str, str]:
+    """What the process is started with: nothing that this run's own pytest has set."""
+    ours = {name for name in os.environ if name.startswith("PYTEST_")}
+    return {name: value for name, value in os.environ.items() if name not in ours}
+
+
+@pytest.mark.parametrize("site", SITES)
+def test_the_tests_of_a_site_pass(site: str) -> None:
+    if lacking := missing(site):
+        reason = f"{', '.join(lacking)} cannot be imported: `make packages` installs it."
+        if os.environ.get(REQUIRED):
+            pytest.fail(reason)
+        pytest.skip(reason)
+    tests = [str(FOLDER / name) for name in (site, *ON_EVERY_SITE)]
+    options = ["--ds", settings_of(site), "-p", "no:cacheprovider", "-p", "no:xdist"]
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", *options, *tests],
+        cwd=ROOT,
+        env=environment(),
+        capture_output=True,
+        check=False,
+        text=True,
+        timeout=TIME_LIMIT,
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "skipped" not in run.stdout.splitlines()[-1], run.stdout

@@ -1,0 +1,1 @@
+"""A site with django-user-sessions: a session middleware and a session store of its own."""
