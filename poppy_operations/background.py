@@ -24,4 +24,4 @@ def perform_attempt(operation_id: str, attempt: str) -> bool:
     """
     # Receivers of got_request_exception read a request.
     request = HttpRequest()
-    return queued.perform_attempt(operation_id, attempt, WorkersResponses(), request)
+    return queued.perform_handed_over(operation_id, attempt, WorkersResponses(), request)

@@ -135,4 +135,4 @@ def _is_unfinished(request: HttpRequest) -> bool:
 def _finish(request: HttpRequest, status: int) -> None:
     atomic_requests.take_back_rollback(request)
     if logins.has_changed(request):
-        logins.settle(request, status)
+        logins.settle_session(request, status)

@@ -25,9 +25,9 @@ from poppy_operations.declarations.terms import Terms
 
 logger = logging.getLogger("poppy_operations")
 
-Kind = Literal["amount", "date", "name", "link", "image", "html", "character"]
+MarkupKind = Literal["amount", "date", "name", "link", "image", "html", "character"]
 
-_NOT_SHOWN: tuple[tuple[Kind, re.Pattern[str]], ...] = (
+_NOT_SHOWN: tuple[tuple[MarkupKind, re.Pattern[str]], ...] = (
     ("image", re.compile(r"!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])")),
     ("link", re.compile(r"(?<!!)\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])")),
     ("link", re.compile(r"^ {0,3}\[[^\]]+\]:\s*\S+", re.MULTILINE)),
@@ -49,14 +49,14 @@ _WORD = re.compile(r"[^\W_]+")
 _CURRENCY = re.compile(r"[A-Z]{3}")
 _SIGNS = {"USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥", "INR": "₹", "KRW": "₩", "CAD": "$"}
 _CENTS = 100
-_NAMES: dict[Kind, str] = {"link": "a link", "image": "an image", "html": "HTML"}
+_NAMES: dict[MarkupKind, str] = {"link": "a link", "image": "an image", "html": "HTML"}
 
 
 @dataclass(frozen=True)
 class Finding:
     """One thing that is wrong: of what kind, where in the terms (``""``: the summary), and what."""
 
-    kind: Kind
+    kind: MarkupKind
     where: str
     what: str
 
@@ -128,7 +128,7 @@ def _members_left_out(members: dict[str, object], said: _Said, where: str) -> It
             yield from _left_out(inner, said, f"{where}.{key}".lstrip("."), scale)
 
 
-def _kind_left_out(text: str, said: _Said) -> Kind | None:
+def _kind_left_out(text: str, said: _Said) -> MarkupKind | None:
     """What a text is that the summary does not mention; ``None`` where it does."""
     if _NUMBER.fullmatch(text):
         is_said = _is_nothing(text) or abs(Decimal(text)) in said.numbers

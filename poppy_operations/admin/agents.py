@@ -24,7 +24,7 @@ from poppy_operations.models import Agent
 
 logger = logging.getLogger("poppy_operations")
 
-BUSY = _("The database was in the way, and it may be half done. Look, and try again.")
+PERHAPS_HALF_DONE = _("The database was in the way, and it may be half done. Look, and try again.")
 
 
 @admin.register(Agent)
@@ -83,7 +83,7 @@ class AgentAdmin(ReadOnlyAdmin):
                 self._revoke(request, agent)
                 number += 1
         except Busy:
-            self.message_user(request, BUSY, messages.ERROR)
+            self.message_user(request, PERHAPS_HALF_DONE, messages.ERROR)
         message = ngettext(
             "%(count)d Personal Agent was revoked.",
             "%(count)d Personal Agents were revoked.",
@@ -126,7 +126,7 @@ class AgentAdmin(ReadOnlyAdmin):
         try:
             self._revoke(request, agent)
         except Busy:
-            return self.decided(request, agent, BUSY, messages.ERROR)
+            return self.decided(request, agent, PERHAPS_HALF_DONE, messages.ERROR)
         return self.decided(request, agent, _("The agent is revoked."), messages.SUCCESS)
 
     def _confirmation(self, request: HttpRequest, agents: list[Agent]) -> HttpResponse:

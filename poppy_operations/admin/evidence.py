@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from poppy_operations.admin.deciding import BecauseForm, unused_approvals
 from poppy_operations.admin.filters import ChoiceFilter
 from poppy_operations.admin.history import moment
-from poppy_operations.admin.reading import BUSY, ReadOnlyAdmin, name_of, pretty
+from poppy_operations.admin.reading import NOTHING_CHANGED, ReadOnlyAdmin, name_of, pretty
 from poppy_operations.browser.state import browser_of
 from poppy_operations.lifecycle.approving import void
 from poppy_operations.lifecycle.durable import Busy
@@ -173,7 +173,7 @@ class ApprovalAdmin(ReadOnlyAdmin):
         try:
             voided = void(approval, by=by, because=because, now=timezone.now())
         except Busy:
-            return self.decided(request, approval, BUSY, messages.ERROR)
+            return self.decided(request, approval, NOTHING_CHANGED, messages.ERROR)
         if not voided:
             return self.decided(request, approval, USED, messages.ERROR)
         self.log_change(request, approval, "Voided.")

@@ -73,7 +73,7 @@ def history_of(operation: Operation, user: Any) -> History:
     events: list[Event] = []
     hidden: list[str | Promise] = []
     is_cut = False
-    for kind in KINDS:
+    for kind in EVENT_KINDS:
         if not user.has_perm(f"poppy_operations.view_{kind.name}"):
             hidden.append(kind.plural)
             continue
@@ -102,7 +102,7 @@ def moment(seconds: int | None) -> str | None:
 
 
 @dataclass(frozen=True)
-class Kind:
+class EventKind:
     """How the rows of a model, newest first, become events, each with the row before it."""
 
     name: str
@@ -225,22 +225,22 @@ def _begun(
         yield Event(unknown_since, _("Nobody knows whether it took effect"), row, tone=tone)
 
 
-KINDS = (
-    Kind("revision", _("revisions"), Revision.objects.order_by("-pk"), _revision),
-    Kind(
+EVENT_KINDS = (
+    EventKind("revision", _("revisions"), Revision.objects.order_by("-pk"), _revision),
+    EventKind(
         "approval",
         _("approvals"),
         # Their own key is random.
         Approval.objects.select_related("revision").order_by("-received_at"),
         _approval,
     ),
-    Kind(
+    EventKind(
         "decline",
         _("declines"),
         Decline.objects.select_related("revision").order_by("-pk"),
         _decline,
     ),
-    Kind(
+    EventKind(
         "performance",
         _("performances"),
         Performance.objects.select_related("revision")
@@ -249,5 +249,5 @@ KINDS = (
         .order_by("-pk"),
         _performance,
     ),
-    Kind("settlement", _("settlements"), Settlement.objects.order_by("-pk"), _settlement),
+    EventKind("settlement", _("settlements"), Settlement.objects.order_by("-pk"), _settlement),
 )

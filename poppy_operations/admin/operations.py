@@ -27,7 +27,7 @@ from poppy_operations.admin.filters import (
     standing,
 )
 from poppy_operations.admin.history import history_of
-from poppy_operations.admin.reading import BUSY, ReadOnlyAdmin, name_of, pretty
+from poppy_operations.admin.reading import NOTHING_CHANGED, ReadOnlyAdmin, name_of, pretty
 from poppy_operations.browser.state import browser_of
 from poppy_operations.declarations.registry import registry
 from poppy_operations.lifecycle.durable import Busy
@@ -197,7 +197,7 @@ class OperationAdmin(ReadOnlyAdmin):
                 void=form.to_void(),
             )
         except Busy:
-            return self.decided(request, operation, BUSY, messages.ERROR)
+            return self.decided(request, operation, NOTHING_CHANGED, messages.ERROR)
         if not settled:
             return self.decided(request, operation, TOO_LATE, messages.ERROR)
         outcome = _("performed") if performed is not None else _("not performed")

@@ -44,7 +44,7 @@ else:
 # An agent chooses its references, and may give many approvals the same one.
 FOUND_AT_MOST = 1000
 
-BUSY = _("Nothing was changed: the database was in the way. Try again.")
+NOTHING_CHANGED = _("Nothing was changed: the database was in the way. Try again.")
 
 
 def refuse_agents_browser(request: HttpRequest) -> None:

@@ -77,7 +77,7 @@ def has_changed(request: HttpRequest) -> bool:
     return brought is not None and session.session_key not in (None, brought)
 
 
-def settle(request: HttpRequest, status: int) -> None:
+def settle_session(request: HttpRequest, status: int) -> None:
     """Change the key of a session whose login was ended, and let joins follow changed keys.
 
     ``status`` is the answer's: Django does not save the session with an error of the server, and

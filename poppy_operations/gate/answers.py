@@ -95,7 +95,7 @@ BUSY = ErrorAnswer("temporarily_unavailable", headers={"Retry-After": "1"})
 
 
 @dataclass(frozen=True)
-class Status:
+class OperationStatus:
     """Where an approved operation stands, at the endpoint (6)."""
 
     operation_id: str
@@ -117,7 +117,7 @@ Answer = (
     | Undeclared
     | ErrorAnswer
 )
-EndpointAnswer = ApprovalRequired | Declined | Status | Recorded | ErrorAnswer
+EndpointAnswer = ApprovalRequired | Declined | OperationStatus | Recorded | ErrorAnswer
 
 
 @dataclass(frozen=True)

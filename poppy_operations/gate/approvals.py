@@ -136,7 +136,7 @@ def declined_before(revision: Revision, statement: ApprovalStatement) -> Decline
     )
 
 
-def decline(
+def declined_by_policy(
     revision: Revision, statement: ApprovalStatement, *, sid: str, now: datetime
 ) -> Declined | Lost | None:
     """Ask the policies, once the checks have passed; ``None``: nobody declines."""

@@ -19,6 +19,9 @@ from poppy_operations.gate.sync_and_async import Steps, site
 from poppy_operations.protocol import interfaces
 from poppy_operations.protocol.interfaces import Interface
 
+# How often a request is looked at while others are faster, before it is answered as busy.
+TRIES = 4
+
 
 def _no_one() -> Any:
     return None

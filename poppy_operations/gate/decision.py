@@ -20,14 +20,14 @@ from poppy_operations.gate.answers import (
 )
 from poppy_operations.gate.approvals import (
     checks_1_and_2,
-    decline,
     declined_before,
+    declined_by_policy,
     is_named,
     still_performing,
 )
 from poppy_operations.gate.callers import Caller
-from poppy_operations.gate.calls import Call, Wanted, asked_terms
-from poppy_operations.gate.performing import perform
+from poppy_operations.gate.calls import TRIES, Call, Wanted, asked_terms
+from poppy_operations.gate.performing import perform_approved
 from poppy_operations.gate.performing.attempt import Attempt
 from poppy_operations.gate.returning import Ask, ask, ask_under_way
 from poppy_operations.gate.revisions import has_record, is_expired, is_in_use, live_revisions
@@ -42,7 +42,6 @@ from poppy_operations.protocol.approval import ApprovalStatement
 from poppy_operations.protocol.owner import Owner
 
 T = TypeVar("T")
-TRIES = 4
 
 
 @dataclass
@@ -84,7 +83,7 @@ def _tried(findings: Findings) -> Steps[Answer | Lost]:
             return SiteAnswer(terms)
         findings.terms = terms
     wanted = yield from deciding(partial(Wanted.of, findings.call, findings.terms))
-    gated = yield from deciding(partial(_is_gated, findings, wanted))
+    gated = yield from deciding(partial(_needs_approval, findings, wanted))
     if not gated:
         return (
             yield from transacted(
@@ -136,7 +135,7 @@ def _picture(call: Call, owner: Owner, slot: str | None = None) -> Sequence[Revi
     return live_revisions(owner, call.now, slot) if lapsed else rows
 
 
-def _is_gated(findings: Findings, wanted: Wanted) -> bool:
+def _needs_approval(findings: Findings, wanted: Wanted) -> bool:
     """Whether the request needs approval, or has met an operation that it must go through."""
     caller = findings.caller
     if wanted.terms.needed or findings.sent:
@@ -181,20 +180,20 @@ def _sent(findings: Findings, asked: Ask) -> Steps[Outcome | None]:
         return None
     if not (is_named(named, statement, call.now) and asked.is_same(named)):
         return None
-    declined = yield from deciding(partial(_declined, findings, named, statement))
+    declined = yield from deciding(partial(_policy_says, findings, named, statement))
     if declined is not None:
         return declined
     approval = stated(statement, named, sid=caller.sid, now=call.now)
-    return (yield from perform(Attempt.of(call, caller, named, approval, statement)))
+    return (yield from perform_approved(Attempt.of(call, caller, named, approval, statement)))
 
 
-def _declined(
+def _policy_says(
     findings: Findings, named: Revision, statement: ApprovalStatement
 ) -> Answer | Lost | None:
     before = declined_before(named, statement)
     if before is not None:
         return before
-    return decline(named, statement, sid=findings.caller.sid, now=findings.call.now)
+    return declined_by_policy(named, statement, sid=findings.caller.sid, now=findings.call.now)
 
 
 def _recorded(findings: Findings, asked: Ask) -> Steps[Outcome | None]:
@@ -205,7 +204,7 @@ def _recorded(findings: Findings, asked: Ask) -> Steps[Outcome | None]:
         if not _matches(revision, asked):
             continue
         attempt = Attempt.of(call, caller, revision, revision.record, None)
-        outcome = yield from perform(attempt)
+        outcome = yield from perform_approved(attempt)
         if isinstance(outcome, StillPerforming):
             try:
                 return (yield from deciding(partial(_under_way, findings, revision, outcome)))

@@ -14,17 +14,18 @@ from poppy_operations.gate.answers import (
     Declined,
     EndpointAnswer,
     ErrorAnswer,
+    OperationStatus,
     Recorded,
-    Status,
 )
 from poppy_operations.gate.approvals import (
     challenge,
-    decline,
     declined_before,
+    declined_by_policy,
     is_named,
     read_approval,
 )
 from poppy_operations.gate.callers import verified
+from poppy_operations.gate.calls import TRIES
 from poppy_operations.gate.door import Asker
 from poppy_operations.gate.returning import as_returned
 from poppy_operations.gate.revisions import (
@@ -42,8 +43,6 @@ from poppy_operations.models import Operation, Revision
 from poppy_operations.protocol.approval import ApprovalStatement
 from poppy_operations.protocol.ids import is_ref
 from poppy_operations.sessions.session import Session
-
-TRIES = 4
 
 
 def at_endpoint(asker: Asker, ref: object, now: datetime) -> EndpointAnswer:
@@ -87,7 +86,7 @@ def _for_reference(
         return None
     if statement is None:
         return _looked_up(session, revision, now)
-    return _approved(session, revision, statement, now)
+    return _approval_sent(session, revision, statement, now)
 
 
 def _freed(operation: Operation, now: datetime) -> bool:
@@ -103,12 +102,12 @@ def _looked_up(
     """The state of an approved operation, else the operation (AMB-10, AMB-11)."""
     operation = revision.operation
     if operation.state in {Operation.State.PERFORMING, Operation.State.PERFORMED}:
-        return Status(operation.operation_id, operation.state)
+        return OperationStatus(operation.operation_id, operation.state)
     if is_expired(revision, now):
         return INVALID_REQUEST
     is_approved = has_record(revision)
     if is_approved and says_approved:
-        return Status(operation.operation_id, "approved")
+        return OperationStatus(operation.operation_id, "approved")
     if not is_approved and not is_returnable(revision, now):
         return INVALID_REQUEST
     if not session.declared:
@@ -119,7 +118,7 @@ def _looked_up(
     return ApprovalRequired(as_returned(revision), sid=session.sid)
 
 
-def _approved(
+def _approval_sent(
     session: Session,
     revision: Revision,
     statement: ApprovalStatement,
@@ -137,10 +136,10 @@ def _approved(
         if operation.state == Operation.State.PERFORMING:
             return Recorded()
         return _other_than_named(session, revision, statement, now)
-    return _judged(named, statement, session, now)
+    return _judged_approval(named, statement, session, now)
 
 
-def _judged(
+def _judged_approval(
     named: Revision, statement: ApprovalStatement, session: Session, now: datetime
 ) -> EndpointAnswer | None:
     before = declined_before(named, statement)
@@ -151,7 +150,7 @@ def _judged(
     if record_of(named) is not None:
         # Its one record lost a race against a decline; the browser gets another revision.
         return INVALID_REQUEST
-    decided = decline(named, statement, sid=session.sid, now=now)
+    decided = declined_by_policy(named, statement, sid=session.sid, now=now)
     if decided is not None:
         return decided if isinstance(decided, Declined) else None
     recorded = approving.record(statement, named, sid=session.sid, now=now)

@@ -13,7 +13,7 @@ from poppy_operations.declarations.terms import Each
 from poppy_operations.gate.answers import Answer, ApprovalRequired, ErrorAnswer, Undeclared
 from poppy_operations.gate.approvals import still_performing
 from poppy_operations.gate.callers import Caller
-from poppy_operations.gate.calls import Call, Wanted
+from poppy_operations.gate.calls import TRIES, Call, Wanted
 from poppy_operations.gate.revisions import (
     has_record,
     is_in_use,
@@ -33,8 +33,6 @@ from poppy_operations.protocol.operation import ReturnedOperation
 from poppy_operations.protocol.owner import Owner
 from poppy_operations.sessions.clock import epoch
 from poppy_operations.summaries import warn_in_debug
-
-TRIES = 4
 
 
 @dataclass(frozen=True)

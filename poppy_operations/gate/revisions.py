@@ -39,7 +39,7 @@ def named_revision(operation_id: str, revision: str, approver: str) -> Revision 
         Revision.objects.using(write_alias())
         .select_related("operation", "operation__performance__revision", "record")
         .filter(operation__operation_id=operation_id)
-        .annotate(is_named=is_named, was_declined=_declined(approver))
+        .annotate(is_named=is_named, was_declined=_was_declined(approver))
         .order_by("-is_named")
         .first()
     )
@@ -52,7 +52,7 @@ def revision_of_ref(ref: str, approver: str = "") -> Revision | None:
     found = (
         Revision.objects.using(write_alias())
         .select_related("operation", "record")
-        .annotate(was_declined=_declined(approver), record_declined=_record_declined())
+        .annotate(was_declined=_was_declined(approver), record_declined=_record_declined())
         .filter(ref=ref)
         .first()
     )
@@ -75,7 +75,7 @@ def revision_of_operation(operation: Operation, revision: str, approver: str) ->
     found = (
         Revision.objects.using(write_alias())
         .select_related("record")
-        .annotate(was_declined=_declined(approver), record_declined=_record_declined())
+        .annotate(was_declined=_was_declined(approver), record_declined=_record_declined())
         .filter(operation=operation, revision=revision)
         .first()
     )
@@ -85,7 +85,7 @@ def revision_of_operation(operation: Operation, revision: str, approver: str) ->
     return found
 
 
-def _declined(approver: str) -> Exists:
+def _was_declined(approver: str) -> Exists:
     return Exists(Decline.objects.filter(revision=OuterRef("pk"), approver=approver))
 
 

@@ -58,7 +58,7 @@ def _ends(now: datetime | None) -> Iterator[str]:
         if operation is not None:
             end = _end_of(operation, moment)
             if end != "still_unknown":
-                _log(logging.INFO, f"Reconciled: {end.replace('_', ' ')}.", operation)
+                _log_attempt(logging.INFO, f"Reconciled: {end.replace('_', ' ')}.", operation)
             yield end
 
 
@@ -68,16 +68,18 @@ def _end_of(operation: Operation, now: datetime) -> str:
             return "freed" if claims.free(operation, now) else "still_unknown"
         return _reconciled(operation, now)
     except Busy:
-        _log(logging.WARNING, "The database was in the way of reconciling.", operation)
+        _log_attempt(logging.WARNING, "The database was in the way of reconciling.", operation)
     except Exception as error:  # noqa: BLE001  whatever the site's hook does means still unknown
-        _log(logging.ERROR, "The reconcile hook failed; still unknown.", operation, error)
+        _log_attempt(logging.ERROR, "The reconcile hook failed; still unknown.", operation, error)
     return "still_unknown"
 
 
 def _reconciled(operation: Operation, now: datetime) -> str:
     action = action_called(operation.action)
     if action is None:
-        _log(logging.WARNING, "An attempt's action is not declared; still unknown.", operation)
+        _log_attempt(
+            logging.WARNING, "An attempt's action is not declared; still unknown.", operation
+        )
     hook = None if action is None else action.reconcile_hook
     if hook is None or operation.approval is None:
         return "still_unknown"
@@ -93,7 +95,7 @@ def _reconciled(operation: Operation, now: datetime) -> str:
     return "not_performed" if answer is None else "performed"
 
 
-def _log(
+def _log_attempt(
     level: int, message: str, operation: Operation, error: BaseException | None = None
 ) -> None:
     log_of(level, message, **about(operation), error=error)

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from django.utils import timezone
 
-from poppy_operations.gate.performing.queued import enqueue
+from poppy_operations.gate.performing.queued import hand_over
 from poppy_operations.lifecycle import queueing
 from poppy_operations.maintenance.batches import in_batches
 from poppy_operations.models import Operation
@@ -46,7 +46,7 @@ def requeue(*, now: datetime | None = None, dry_run: bool = False) -> int:
         if not queueing.enqueue_again(operation, moment):
             continue
         try:
-            enqueue(operation.operation_id, operation.attempt)
+            hand_over(operation.operation_id, operation.attempt)
         except Exception:
             logger.exception("The queue takes no attempts; %d were enqueued again.", number)
             break

@@ -48,9 +48,9 @@ def api_answer(answer: OurAnswer, request: HttpRequest) -> HttpResponse:
         case StillPerforming():
             return _unfinished(answer, request)
         case Replay():
-            return replayed(answer.performance) or _performed(answer.operation_id)
+            return replayed(answer.performance) or _told_performed(answer.operation_id)
         case PlainlyPerformed():
-            return _performed(answer.operation_id)
+            return _told_performed(answer.operation_id)
         case Undeclared():
             return refused(EXTENSION_REQUIRED)
     return refused(answer)
@@ -82,5 +82,5 @@ def _own_unfinished(operation_id: str, request: HttpRequest) -> HttpResponse | N
     return None
 
 
-def _performed(operation_id: str) -> HttpResponse:
+def _told_performed(operation_id: str) -> HttpResponse:
     return json_answer(wire.status(operation_id, "performed"))

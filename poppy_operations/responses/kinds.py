@@ -11,7 +11,7 @@ VARY = ("Accept", "Cookie", "HX-Boosted", "HX-Request", "Turbo-Frame")
 _HTML = frozenset({"text/html", "application/xhtml+xml"})
 
 
-class Kind(Enum):
+class BodyKind(Enum):
     """A page, to htmx one in place of another; htmx's fragment, a Turbo frame's content; JSON."""
 
     PAGE = "page"
@@ -21,15 +21,15 @@ class Kind(Enum):
     JSON = "json"
 
 
-def kind_of(request: HttpRequest) -> Kind:
+def kind_of(request: HttpRequest) -> BodyKind:
     """Say what kind of body a website's request wants. A wrong guess does no harm (AMB-21)."""
     if _wants_json(request):
-        return Kind.JSON
+        return BodyKind.JSON
     if request.headers.get("Turbo-Frame"):
-        return Kind.FRAME
+        return BodyKind.FRAME
     if request.headers.get("HX-Request") != "true":
-        return Kind.PAGE
-    return Kind.BOOSTED if request.headers.get("HX-Boosted") == "true" else Kind.FRAGMENT
+        return BodyKind.PAGE
+    return BodyKind.BOOSTED if request.headers.get("HX-Boosted") == "true" else BodyKind.FRAGMENT
 
 
 def _wants_json(request: HttpRequest) -> bool:

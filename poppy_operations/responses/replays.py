@@ -35,10 +35,14 @@ def replayed(performance: Performance) -> HttpResponse | None:
 def redirected(performance: Performance) -> HttpResponse | None:
     """Return the stored redirect, or ``None`` where the answer was none."""
     is_redirect = 300 <= performance.status < 400
-    return _again(performance, b"") if is_redirect and "location" in _names(performance) else None
+    return (
+        _again(performance, b"")
+        if is_redirect and "location" in _header_names(performance)
+        else None
+    )
 
 
-def _names(performance: Performance) -> set[str]:
+def _header_names(performance: Performance) -> set[str]:
     return {name.lower() for name, _value in json.loads(performance.headers)}
 
 

@@ -37,17 +37,17 @@ from poppy_operations.responses.bodies import (
     status_of,
 )
 from poppy_operations.responses.continuing import FORMS, came_from, continuing_of
-from poppy_operations.responses.kinds import VARY, Kind, kind_of
+from poppy_operations.responses.kinds import VARY, BodyKind, kind_of
 from poppy_operations.responses.replays import redirected
 
 TARGET = "poppy-operations"  # the id of what our pages and fragments say
 # htmx is told to show what it would not (it needs htmx.js for a 403), and where.
 HTMX = {
-    Kind.BOOSTED: {"HX-Retarget": "body", "HX-Reswap": "innerHTML"},
-    Kind.FRAGMENT: {"HX-Retarget": "body", "HX-Reswap": "afterbegin"},
+    BodyKind.BOOSTED: {"HX-Retarget": "body", "HX-Reswap": "innerHTML"},
+    BodyKind.FRAGMENT: {"HX-Retarget": "body", "HX-Reswap": "afterbegin"},
 }
 # The Continue form is posted from the page: without an origin Django would refuse its token.
-REFERRER_POLICY = "same-origin"
+OWN_ORIGIN_REFERRER = "same-origin"
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def website_answer(answer: OurAnswer, request: HttpRequest) -> HttpResponse:
     kind = kind_of(request)
     match answer:
         case ApprovalRequired():
-            return _show(request, kind, _waiting(request, kind, answer))
+            return _show(request, kind, _waiting_page(request, kind, answer))
         case StillPerforming():
             headers = {"Retry-After": str(answer.retry_after_s)}
             return _show(
@@ -92,16 +92,16 @@ def website_answer(answer: OurAnswer, request: HttpRequest) -> HttpResponse:
 _DONE = _Shown("done", {"status": "performed"})
 
 
-def _waiting(request: HttpRequest, kind: Kind, answer: ApprovalRequired) -> _Shown:
+def _waiting_page(request: HttpRequest, kind: BodyKind, answer: ApprovalRequired) -> _Shown:
     headers = {"Poppy-Operation": poppy_operation(answer.sid, answer.ref)}
     watch_url = reverse("poppy_operations:waiting", args=[answer.watch]) if answer.watch else ""
-    if kind is Kind.JSON:
+    if kind is BodyKind.JSON:
         body = wire.website_approval_required(extra_members(request, "website"))
         # For fetch.js; a header, since what stands between may put a body of its own here.
         status = {"Link": f'<{watch_url}>; rel="status"'} if watch_url else {}
         return _Shown("waiting", body, 403, {**headers, **status})
     # Beside a fragment for htmx there still is what was pressed.
-    continuing = None if kind is Kind.FRAGMENT else continuing_of(request)
+    continuing = None if kind is BodyKind.FRAGMENT else continuing_of(request)
     context = {
         "under_way": answer.under_way,
         "continuing": continuing,
@@ -112,7 +112,7 @@ def _waiting(request: HttpRequest, kind: Kind, answer: ApprovalRequired) -> _Sho
     return _Shown("waiting", {}, 403, headers, context)
 
 
-def _refused(request: HttpRequest, kind: Kind, answer: ErrorAnswer) -> HttpResponse:
+def _refused(request: HttpRequest, kind: BodyKind, answer: ErrorAnswer) -> HttpResponse:
     status = status_of(answer)
     if status not in {429, 503}:
         return refused(answer)
@@ -121,28 +121,28 @@ def _refused(request: HttpRequest, kind: Kind, answer: ErrorAnswer) -> HttpRespo
     return _show(request, kind, _Shown("later", body, status, answer.headers, context))
 
 
-def _show(request: HttpRequest, kind: Kind, shown: _Shown) -> HttpResponse:
-    if kind is Kind.JSON:
+def _show(request: HttpRequest, kind: BodyKind, shown: _Shown) -> HttpResponse:
+    if kind is BodyKind.JSON:
         response = json_answer(shown.body, shown.status)
     else:
-        is_part = kind in {Kind.FRAGMENT, Kind.FRAME}
+        is_part = kind in {BodyKind.FRAGMENT, BodyKind.FRAME}
         context = {
             "layout": f"poppy_operations/{'fragment' if is_part else 'page'}.html",
             "heading": "h2" if is_part else "h1",
-            "is_fragment": kind is Kind.FRAGMENT,
-            "frame": request.headers.get("Turbo-Frame") if kind is Kind.FRAME else None,
+            "is_fragment": kind is BodyKind.FRAGMENT,
+            "frame": request.headers.get("Turbo-Frame") if kind is BodyKind.FRAME else None,
             "came_from": "" if is_part else came_from(request),
             **shown.context,
         }
         template = f"poppy_operations/{shown.template}.html"
         response = not_stored(render(request, template, context, status=shown.status))
-        response.headers["Referrer-Policy"] = REFERRER_POLICY
+        response.headers["Referrer-Policy"] = OWN_ORIGIN_REFERRER
     for name, value in {**shown.headers, **_for_htmx(kind)}.items():
         response.headers[name] = value
     patch_vary_headers(response, VARY)
     return response
 
 
-def _for_htmx(kind: Kind) -> Mapping[str, str]:
+def _for_htmx(kind: BodyKind) -> Mapping[str, str]:
     where = HTMX.get(kind)
     return {} if where is None else {**where, "HX-Reselect": f"#{TARGET}"}

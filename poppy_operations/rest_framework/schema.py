@@ -27,7 +27,7 @@ from poppy_operations.rest_framework.schema_components import (
     PARAMETERS,
     RESPONSES,
     SECURITY_SCHEMES,
-    Answer,
+    DocumentedAnswer,
 )
 
 
@@ -110,7 +110,7 @@ def _mark(operation: dict[str, Any], action: DeclaredAction) -> None:
     operation["parameters"] = [*operation.get("parameters", []), *PARAMETERS]
 
 
-def _add(responses: dict[str, Any], answer: Answer, registry: ComponentRegistry) -> None:
+def _add(responses: dict[str, Any], answer: DocumentedAnswer, registry: ComponentRegistry) -> None:
     """Let a status have one more body, beside those that the view documents."""
     status = str(
         conf.extension_required_status

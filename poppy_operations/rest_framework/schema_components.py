@@ -84,7 +84,7 @@ _CHALLENGE = {"WWW-Authenticate": {"schema": _TEXT, "description": "The challeng
 
 
 @dataclass(frozen=True)
-class Answer:
+class DocumentedAnswer:
     """One more body of one status. The empty schema is anything, in the site's own form."""
 
     status: int
@@ -101,12 +101,12 @@ class Answer:
 
 
 RESPONSES = (
-    Answer(
+    DocumentedAnswer(
         200,
         "PoppyPerformed",
         "The operation was performed before, and its answer is not given again here.",
     ),
-    Answer(
+    DocumentedAnswer(
         400,
         "PoppyInvalidRequest",
         "The request is not valid, its approval lacks a member, or the protocol's version is "
@@ -114,7 +114,7 @@ RESPONSES = (
         gated_only=False,
         own_form=True,
     ),
-    Answer(
+    DocumentedAnswer(
         401,
         "PoppySignIn",
         "The Session is to be signed in to an account, or its access token is bad.",
@@ -122,32 +122,40 @@ RESPONSES = (
         own_form=True,
         headers=_CHALLENGE,
     ),
-    Answer(403, "PoppyApprovalRequired", "Nothing was done: the operation is to be approved."),
-    Answer(403, "PoppyApprovalDeclined", "Nothing was done: this approval is not acted on."),
-    Answer(403, "PoppyExtensionRequired", "Nothing was done: the extension is not declared."),
-    Answer(
+    DocumentedAnswer(
+        403, "PoppyApprovalRequired", "Nothing was done: the operation is to be approved."
+    ),
+    DocumentedAnswer(
+        403, "PoppyApprovalDeclined", "Nothing was done: this approval is not acted on."
+    ),
+    DocumentedAnswer(
+        403, "PoppyExtensionRequired", "Nothing was done: the extension is not declared."
+    ),
+    DocumentedAnswer(
         403,
         "PoppyInvalidSession",
         "The request shows no valid Session, or the caller has no right to this.",
         gated_only=False,
         own_form=True,
     ),
-    Answer(403, "PoppyInsufficientScope", "The access token lacks the scope.", gated_only=False),
-    Answer(
+    DocumentedAnswer(
+        403, "PoppyInsufficientScope", "The access token lacks the scope.", gated_only=False
+    ),
+    DocumentedAnswer(
         429,
         "PoppyRateLimited",
         "Too many operations wait for approval, or too many requests came.",
         own_form=True,
         headers=_RETRY_AFTER,
     ),
-    Answer(
+    DocumentedAnswer(
         503,
         "PoppyPerforming",
         "The operation is being performed, or nobody knows yet whether it took effect. The same "
         "request, with the same approval, finds out.",
         headers=_RETRY_AFTER,
     ),
-    Answer(
+    DocumentedAnswer(
         503,
         "PoppyUnavailable",
         "Nothing was done; the same request may come again.",

@@ -19,7 +19,7 @@ from poppy_operations.sessions.keys import ALGORITHMS, PublicKey
 
 # Twice what web servers let through in a header; an RSA delegation in a Session JWT has 3 kB.
 LONGEST_JWT: Final = 16 * 1024
-LARGEST_INTEGER: Final = 2**53 - 1
+LARGEST_CLAIM: Final = 2**53 - 1
 
 _COMPACT = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
 _JWS = jwt.PyJWS(algorithms=list(ALGORITHMS))
@@ -94,7 +94,7 @@ def time_claim(claims: dict[str, object], name: str) -> int:
 
     """
     value = claims.get(name)
-    if type(value) is not int or not 0 <= value <= LARGEST_INTEGER:
+    if type(value) is not int or not 0 <= value <= LARGEST_CLAIM:
         message = f"The claim {name!r} is not a time in whole seconds."
         raise BadJwt(message)
     return value

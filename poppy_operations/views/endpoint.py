@@ -24,7 +24,7 @@ from rest_framework.views import APIView
 from poppy_operations.atomic_requests import never_atomic
 from poppy_operations.declarations.registry import registry
 from poppy_operations.doors.http_asker import HttpAsker
-from poppy_operations.gate.answers import BUSY, EndpointAnswer, Recorded, Status
+from poppy_operations.gate.answers import BUSY, EndpointAnswer, OperationStatus, Recorded
 from poppy_operations.gate.references import at_endpoint
 from poppy_operations.lifecycle.durable import Busy
 from poppy_operations.protocol import wire
@@ -89,7 +89,7 @@ def _reference(request: HttpRequest) -> object:
 
 
 def _response(answer: EndpointAnswer, request: HttpRequest) -> HttpResponseBase:
-    if isinstance(answer, Status):
+    if isinstance(answer, OperationStatus):
         return json_answer(wire.status(answer.operation_id, cast("wire.Status", answer.status)))
     if isinstance(answer, Recorded):
         response = not_stored(HttpResponse(status=204))

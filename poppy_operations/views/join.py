@@ -42,7 +42,7 @@ SCOPE = "poppy:browser-sign-in"
 
 # A ticket is in the address: no other site is to learn it. The page with the form needs the
 # weaker policy, since browsers send "Origin: null" from pages without any referrer.
-REFERRER_POLICY = "no-referrer"
+NO_REFERRER = "no-referrer"
 FORM_REFERRER_POLICY = "same-origin"
 
 
@@ -240,10 +240,10 @@ def _redeem(
         return _invalid(request)
     # Looked at again: the host of this request is the one that the browser goes to.
     return_to = join.return_to if _is_here(request, join.return_to) else "/"
-    return HttpResponseRedirect(return_to, status=303, headers={"Referrer-Policy": REFERRER_POLICY})
+    return HttpResponseRedirect(return_to, status=303, headers={"Referrer-Policy": NO_REFERRER})
 
 
 def _invalid(request: HttpRequest, status: int = 400) -> HttpResponse:
     response = render(request, "poppy_operations/ticket_invalid.html", status=status)
-    response["Referrer-Policy"] = REFERRER_POLICY
+    response["Referrer-Policy"] = NO_REFERRER
     return response

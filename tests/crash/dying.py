@@ -119,8 +119,8 @@ OF_THE_ACTION: dict[str, Callable[[], None]] = {
     "at the end": lambda: None,
 }
 OF_ENQUEUEING: dict[str, Callable[[], None]] = {
-    "before enqueue": lambda: _die_before(queued, "enqueue"),
-    "after enqueue": lambda: _die_after(queued, "enqueue"),
+    "before enqueue": lambda: _die_before(queued, "hand_over"),
+    "after enqueue": lambda: _die_after(queued, "hand_over"),
     "at the end": lambda: None,
 }
 OF_A_WORKER: dict[str, Callable[[], None]] = {

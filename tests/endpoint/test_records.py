@@ -174,7 +174,7 @@ def test_two_equal_approvals_at_once_are_one_record(
             judged.append(None)
             judged.append(signed_out.endpoint(ref, {**approval, "approver": "agent"}))
 
-    monkeypatch.setattr("poppy_operations.gate.references.decline", meanwhile)
+    monkeypatch.setattr("poppy_operations.gate.references.declined_by_policy", meanwhile)
     assert signed_out.endpoint(ref, approval).status_code == 204
     assert judged[1].status_code == 204
     assert Approval.objects.get().approver == "agent"

@@ -17,7 +17,7 @@ from poppy_operations.declarations.terms import Terms
 from poppy_operations.gate.answers import Outcome
 from poppy_operations.gate.callers import Caller
 from poppy_operations.gate.calls import Job
-from poppy_operations.gate.performing import perform
+from poppy_operations.gate.performing import perform_approved
 from poppy_operations.gate.performing.attempt import Attempt
 from poppy_operations.gate.sync_and_async import adrive, drive
 from poppy_operations.models import Operation, Performance, Revision
@@ -127,7 +127,7 @@ class Trial:
     def go_in_time(self) -> Outcome:
         """The same, at whatever time it is."""
         if self.mode == "sync":
-            return drive(perform(self.run))
+            return drive(perform_approved(self.run))
         outcome, raised = async_to_sync(self.ago)()
         if raised is not None:
             raise raised
@@ -137,7 +137,7 @@ class Trial:
     async def ago(self) -> tuple[Any, BaseException | None]:
         """Run it under an event loop. What is raised is given back: it could end the loop."""
         try:
-            return await adrive(perform(self.run)), None
+            return await adrive(perform_approved(self.run)), None
         except BaseException as raised:  # noqa: BLE001  raised again outside
             return None, raised
 

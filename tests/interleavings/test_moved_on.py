@@ -98,7 +98,9 @@ def test_an_attempt_in_the_database_is_freed_though_its_action_reaches_outside_b
         signed_out.approve(ref)
         with monkeypatch.context() as old_process:
             # It begins, and its process dies.
-            old_process.setattr("poppy_operations.gate.performing.in_database._enter", die)
+            old_process.setattr(
+                "poppy_operations.gate.performing.in_database._enter_transactions", die
+            )
             old_process.setattr(
                 "poppy_operations.gate.performing.attempt.Attempt.release", lambda run: None
             )

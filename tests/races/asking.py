@@ -25,10 +25,10 @@ from poppy_operations.gate.answers import (
     Declined,
     EndpointAnswer,
     ErrorAnswer,
+    OperationStatus,
     Recorded,
     Replay,
     SiteAnswer,
-    Status,
     StillPerforming,
 )
 from poppy_operations.gate.callers import Caller
@@ -261,7 +261,7 @@ def told(answer: Answer | EndpointAnswer) -> str:
         case SiteAnswer():
             status = answer.result.status_code
             return "performed" if status == 201 else f"site's {status}"
-        case Status():
+        case OperationStatus():
             return f"is {answer.status}"
         case ErrorAnswer():
             return "busy" if answer.code == "temporarily_unavailable" else answer.code

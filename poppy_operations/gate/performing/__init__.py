@@ -10,7 +10,7 @@ from poppy_operations.gate.performing.queued import perform_queued
 from poppy_operations.gate.sync_and_async import Steps
 
 
-def perform(attempt: Attempt) -> Steps[Outcome]:
+def perform_approved(attempt: Attempt) -> Steps[Outcome]:
     """Perform one approved revision, unless another request has the claim."""
     if attempt.job.action.background:
         return (yield from perform_queued(attempt))

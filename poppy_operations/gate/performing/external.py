@@ -44,10 +44,10 @@ def perform_external(attempt: Attempt) -> Steps[Outcome]:
             return other
         raise
     except BaseException as raised:
-        yield from database(partial(_unknown, attempt, raised))
+        yield from database(partial(_outcome_unknown, attempt, raised))
         if not isinstance(raised, Exception):
             raise
-        return (yield from database(partial(_under_way, attempt)))
+        return (yield from database(partial(_told_under_way, attempt)))
     return (yield from _external_end(attempt, result))
 
 
@@ -58,12 +58,12 @@ def _external_end(attempt: Attempt, result: Any) -> Steps[Outcome]:
     except Exception as raised:  # noqa: BLE001  after the effect no fault may read as a failure
         attempt.log(logging.ERROR, "The answer of an external action could not be made.", raised)
     except BaseException:
-        yield from database(partial(_end, attempt, result, None))
+        yield from database(partial(_ended, attempt, result, None))
         raise
-    return (yield from database(partial(_end, attempt, result, final)))
+    return (yield from database(partial(_ended, attempt, result, final)))
 
 
-def _end(attempt: Attempt, result: Any, final: Any | None) -> Answer:
+def _ended(attempt: Attempt, result: Any, final: Any | None) -> Answer:
     """Judge and record the end in one call, which no cancellation can part.
 
     Never raises: after the effect no fault, such as of a receiver of the site's, may read as a
@@ -72,14 +72,14 @@ def _end(attempt: Attempt, result: Any, final: Any | None) -> Answer:
     try:
         return _judged(attempt, result, final)
     except Exception as raised:  # noqa: BLE001  as above
-        _unknown(attempt, raised)
-        return _under_way(attempt)
+        _outcome_unknown(attempt, raised)
+        return _told_under_way(attempt)
 
 
 def _judged(attempt: Attempt, result: Any, final: Any | None) -> Answer:
     if not attempt.job.results.says_performed(result):
-        _unknown(attempt, None)
-        return _under_way(attempt)
+        _outcome_unknown(attempt, None)
+        return _told_under_way(attempt)
     stored = StoredAnswer(200)
     answer: Answer = PlainlyPerformed(attempt.operation.operation_id)
     if final is not None:
@@ -114,7 +114,7 @@ def _finish_external(attempt: Attempt, stored: StoredAnswer) -> None:
     finishing.tell_performed(attempt.revision, attempt.approval, late=end is Finish.LATE)
 
 
-def _unknown(attempt: Attempt, raised: BaseException | None) -> None:
+def _outcome_unknown(attempt: Attempt, raised: BaseException | None) -> None:
     attempt.log(logging.ERROR, "Nobody knows whether an external action took effect.", raised)
     try:
         finishing.mark_unknown(attempt.operation, attempt.token, timezone.now())
@@ -126,7 +126,7 @@ def _unknown(attempt: Attempt, raised: BaseException | None) -> None:
         _report(attempt, raised)
 
 
-def _under_way(attempt: Attempt) -> Answer:
+def _told_under_way(attempt: Attempt) -> Answer:
     """The answer after an unknown outcome: that it is under way, unless more is known by now."""
     try:
         return of_the_other(attempt)

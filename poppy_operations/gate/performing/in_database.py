@@ -50,7 +50,7 @@ def perform_in_database(attempt: Attempt) -> Steps[Outcome]:
         return Lost()
     stack = ExitStack()
     try:
-        yield from deciding(partial(_enter, attempt, stack))
+        yield from deciding(partial(_enter_transactions, attempt, stack))
         ended = yield from _attempted(attempt)
         return (yield from database(partial(_close, attempt, stack, ended)))
     except BaseException as raised:
@@ -60,7 +60,7 @@ def perform_in_database(attempt: Attempt) -> Steps[Outcome]:
         raise
 
 
-def _enter(attempt: Attempt, stack: ExitStack) -> None:
+def _enter_transactions(attempt: Attempt, stack: ExitStack) -> None:
     for alias in attempt.job.transactions:
         if alias != write_alias():
             stack.enter_context(transaction.atomic(using=alias))

@@ -63,7 +63,7 @@ class NotQueued(Busy):
     """The queue did not take an attempt, and nothing was performed. The log says so already."""
 
 
-def enqueue(operation_id: str, attempt: str) -> None:
+def hand_over(operation_id: str, attempt: str) -> None:
     """Hand an attempt to the queue. Whatever goes wrong there is raised."""
     put: Callable[[str, str], object] = import_string(conf.queue)
     put(operation_id, attempt)
@@ -71,7 +71,7 @@ def enqueue(operation_id: str, attempt: str) -> None:
 
 def _enqueue(attempt: Attempt) -> None:
     try:
-        enqueue(attempt.operation.operation_id, attempt.token)
+        hand_over(attempt.operation.operation_id, attempt.token)
     except Exception as error:
         attempt.log(logging.ERROR, "The queue did not take an attempt.", error)
         # The message may be on its way all the same: its attempt then finds nothing to start,
@@ -165,7 +165,7 @@ class _Started(Attempt):
         return queueing.refusal_text(self.revision, answer)
 
 
-def perform_attempt(operation_id: str, attempt: str, results: Results, request: Any) -> bool:
+def perform_handed_over(operation_id: str, attempt: str, results: Results, request: Any) -> bool:
     """Perform a queued attempt in a worker, as ``background.perform_attempt`` tells sites."""
     operation = (
         Operation.objects.using(write_alias())
