@@ -15,7 +15,7 @@ from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import render
-from django.urls import reverse
+from django.urls import get_script_prefix, reverse
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
@@ -24,6 +24,7 @@ from django.views.decorators.http import require_http_methods
 
 from poppy_operations.atomic_requests import never_atomic
 from poppy_operations.browser import joins, marks
+from poppy_operations.browser.given_logins import login_backend
 from poppy_operations.browser.state import read_join
 from poppy_operations.company import get_company
 from poppy_operations.conf import conf
@@ -92,7 +93,9 @@ def _user_for(account: str) -> AbstractBaseUser | None:
     if user is None or not user.is_active:
         return None
     is_staff = getattr(user, "is_staff", False) or getattr(user, "is_superuser", False)
-    return None if is_staff and not conf.join_staff else user
+    if is_staff and not conf.join_staff:
+        return None
+    return None if login_backend(user) is None else user
 
 
 def _wanted(request: HttpRequest) -> dict[str, Any]:
@@ -239,7 +242,7 @@ def _redeem(
     if not is_joined:
         return _invalid(request)
     # Looked at again: the host of this request is the one that the browser goes to.
-    return_to = join.return_to if _is_here(request, join.return_to) else "/"
+    return_to = join.return_to if _is_here(request, join.return_to) else get_script_prefix()
     return HttpResponseRedirect(return_to, status=303, headers={"Referrer-Policy": REFERRER_POLICY})
 
 
