@@ -156,6 +156,11 @@ def is_lost(session: SessionBase) -> bool:
     return bool(_lost(session))
 
 
+def is_cleared_unread(session: SessionBase) -> bool:
+    """Whether a Django session was emptied before anybody read what it held."""
+    return isinstance(session, KeepsMark) and is_read(session) and not hasattr(session, _SEEN)
+
+
 def put_back(session: SessionBase) -> None:
     """Mark a Django session again where somebody emptied it, or deleted its keys.
 

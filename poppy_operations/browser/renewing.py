@@ -26,9 +26,9 @@ def is_due(request: HttpRequest) -> bool:
     if not marks.is_read(session):
         # Django is about to read and to save it, by which it lives longer.
         return settings.SESSION_SAVE_EVERY_REQUEST and mark_cookies.seconds_left(request) > 0
-    return marks.is_lost(session) or (
-        marks.MARK in session and _is_short(request, lifetime_of(session))
-    )
+    if marks.is_lost(session) or marks.is_cleared_unread(session):
+        return True
+    return marks.MARK in session and _is_short(request, _lifetime_of(session))
 
 
 def settle(request: HttpRequest, response: HttpResponseBase) -> None:
@@ -38,12 +38,12 @@ def settle(request: HttpRequest, response: HttpResponseBase) -> None:
     """
     if response.status_code >= 500:
         return
-    session = marks.django_session(request)
-    if session is not None:
-        marks.put_back(session)
     fate = marks.fate_of(request)
+    session = marks.django_session(request)
+    if session is not None and fate is None:
+        _mark_again(request, session)
     if session is not None and marks.session_is_marked(request):
-        lifetime = lifetime_of(session)
+        lifetime = _lifetime_of(session)
         if _is_short(request, lifetime):
             # Longer than it has to be, so that not every answer brings the cookie.
             mark_cookies.set_in(response, lifetime + _join_lifetime())
@@ -53,7 +53,14 @@ def settle(request: HttpRequest, response: HttpResponseBase) -> None:
         mark_cookies.delete_in(response)
 
 
-def lifetime_of(session: SessionBase) -> int:
+def _mark_again(request: HttpRequest, session: SessionBase) -> None:
+    """Mark a session that lost its mark in this request, though nobody signed it out."""
+    marks.put_back(session)
+    if marks.is_cleared_unread(session) and is_beside_session(request):
+        session[marks.MARK] = True
+
+
+def _lifetime_of(session: SessionBase) -> int:
     """Say for how many seconds a marked Django session needs the cookie beside it."""
     return min(max(0, session.get_expiry_age()) + _join_lifetime(), mark_cookies.LONGEST)
 

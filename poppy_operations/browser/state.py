@@ -27,8 +27,9 @@ _ENDED = "_poppy_ended_login"
 class Browser:
     """The browser that sent a request.
 
-    ``marked``: an agent uses it, or did so shortly before. ``join`` is there while it is live, ``session`` only where the site handles the browser's requests as that Session (4):
-    signed in by the join and by nothing later, or joined without an account and signed out.
+    ``marked``: an agent uses it, or did so a short while ago. ``join`` is there while it is live,
+    ``session`` only where the site handles the browser's requests as that Session (4): signed in
+    by the join and by nothing later, or joined without an account and signed out.
     """
 
     marked: bool

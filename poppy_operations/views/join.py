@@ -13,7 +13,9 @@ from urllib.parse import urlsplit
 
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.decorators import login_not_required
+from django.core.exceptions import SuspiciousOperation
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.http.request import RawPostDataException
 from django.shortcuts import render
 from django.urls import get_script_prefix, reverse
 from django.utils import timezone
@@ -36,6 +38,7 @@ from poppy_operations.models.lengths import NAME_LENGTH, RETURN_TO_LENGTH
 from poppy_operations.responses.bodies import refused
 from poppy_operations.sessions.refusals import InsufficientScope, InvalidSession, SessionRefused
 from poppy_operations.sessions.session import Session
+from poppy_operations.unread_bodies import is_lost
 
 logger = logging.getLogger("poppy_operations")
 
@@ -99,10 +102,11 @@ def _user_for(account: str) -> AbstractBaseUser | None:
 
 
 def _wanted(request: HttpRequest) -> dict[str, Any]:
-    if not request.body:
+    raw = _body(request)
+    if not raw:
         return {}
     try:
-        body = json.loads(request.body)
+        body = json.loads(raw)
     except (ValueError, RecursionError) as error:
         message = "The body is not JSON."
         raise BadRequest(message) from error
@@ -110,6 +114,18 @@ def _wanted(request: HttpRequest) -> dict[str, Any]:
         message = "The body is not a JSON object."
         raise BadRequest(message)
     return {"return_to": _return_to(request, body), "cookie": _cookie(body)}
+
+
+def _body(request: HttpRequest) -> bytes:
+    """Read the body; one that cannot be read is none, and must not pass for an empty one."""
+    if is_lost(request):
+        message = "The body came without a Content-Length, or with one that is no number."
+        raise BadRequest(message)
+    try:
+        return request.body
+    except (SuspiciousOperation, RawPostDataException, OSError) as error:
+        message = "The body is too large, was read by something else, or is cut off."
+        raise BadRequest(message) from error
 
 
 def _return_to(request: HttpRequest, body: dict[str, Any]) -> str:
