@@ -85,13 +85,13 @@ class PersonalAgentMiddleware:
         if self.is_async:
             return self._acall(request)
         response = cast("HttpResponseBase", self.get_response(request))
-        if _is_unfinished(request):
+        if _is_unfinished(request, response):
             _finish(request, response)
         return response
 
     async def _acall(self, request: HttpRequest) -> HttpResponseBase:
         response = await cast("Awaitable[HttpResponseBase]", self.get_response(request))
-        if _is_unfinished(request):
+        if _is_unfinished(request, response):
             await sync_to_async(_finish)(request, response)
         return response
 
@@ -128,11 +128,11 @@ def _begin(request: HttpRequest) -> None:
     logins.watch_user(request)
 
 
-def _is_unfinished(request: HttpRequest) -> bool:
+def _is_unfinished(request: HttpRequest, response: HttpResponseBase) -> bool:
     return (
         atomic_requests.in_outer_block(request)
         or logins.has_changed(request)
-        or renewing.is_due(request)
+        or renewing.is_due(request, response)
     )
 
 

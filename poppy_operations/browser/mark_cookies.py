@@ -23,6 +23,9 @@ from poppy_operations.sessions.clock import epoch
 # Browsers keep no cookie for longer, the Django session's included.
 LONGEST = int(timedelta(days=400).total_seconds())
 
+CLEAR = "Clear-Site-Data"
+ALL_ELSE = {'"cache"', '"clientHints"', '"executionContexts"', '"storage"'}
+
 _SUFFIX = "_agent"
 
 
@@ -77,6 +80,22 @@ def set_in(response: HttpResponseBase, seconds: int) -> None:
         samesite=settings.SESSION_COOKIE_SAMESITE,
     )
     _keep_to_the_browser(response)
+
+
+def may_be_lost_by(response: HttpResponseBase) -> bool:
+    """Whether an answer may take the cookie from the browser, as sign-outs do with all cookies."""
+    return name() in response.cookies or CLEAR in response.headers
+
+
+def keep_in(response: HttpResponseBase) -> None:
+    """Take out of an answer what would take the cookie from the browser."""
+    response.cookies.pop(name(), None)
+    cleared = {kind.strip() for kind in response.headers.get(CLEAR, "").split(",")}
+    if cleared & {'"*"', '"cookies"'}:
+        kept = cleared - {'"*"', '"cookies"'} | (ALL_ELSE if '"*"' in cleared else set())
+        del response.headers[CLEAR]
+        if kept:
+            response.headers[CLEAR] = ", ".join(sorted(kept))
 
 
 def delete_in(response: HttpResponseBase) -> None:

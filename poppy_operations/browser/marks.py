@@ -62,18 +62,19 @@ def cookie_session(request: HttpRequest) -> SessionBase | None:
 
 def is_marked(request: HttpRequest) -> bool:
     """Whether an agent's browser sent the request. Reads the Django session if it must."""
-    return _is_marked_without_session(request) or session_is_marked(request)
+    return is_marked_without_session(request) or session_is_marked(request)
 
 
 async def ais_marked(request: HttpRequest) -> bool:
     """As ``is_marked``, for the event loop."""
-    if _is_marked_without_session(request):
+    if is_marked_without_session(request):
         return True
     session = cookie_session(request)
     return session is not None and bool(await session.ahas_key(MARK))
 
 
-def _is_marked_without_session(request: HttpRequest) -> bool:
+def is_marked_without_session(request: HttpRequest) -> bool:
+    """Whether an agent's browser sent the request, as far as its cookie says."""
     fate = fate_of(request)
     if fate is None:
         return mark_cookies.seconds_left(request) > 0

@@ -16,9 +16,9 @@ from poppy_operations.browser import mark_cookies, marks
 from poppy_operations.conf import conf
 
 
-def is_due(request: HttpRequest) -> bool:
+def is_due(request: HttpRequest, response: HttpResponseBase) -> bool:
     """Whether ``settle`` has to be called. Nothing is read for it."""
-    if marks.fate_of(request) is not None:
+    if marks.fate_of(request) is not None or mark_cookies.may_be_lost_by(response):
         return True
     session = marks.django_session(request)
     if session is None:
@@ -36,12 +36,14 @@ def settle(request: HttpRequest, response: HttpResponseBase) -> None:
 
     With an error of the server Django saves no session, so that nothing becomes of the mark either.
     """
-    if response.status_code >= 500:
-        return
     fate = marks.fate_of(request)
     session = marks.django_session(request)
     if session is not None and fate is None:
         _mark_again(request, session)
+    if marks.is_marked_without_session(request) or _is_marked(session):
+        mark_cookies.keep_in(response)
+    if response.status_code >= 500:
+        return
     if session is not None and marks.session_is_marked(request):
         lifetime = _lifetime_of(session)
         if _is_short(request, lifetime):
@@ -51,6 +53,10 @@ def settle(request: HttpRequest, response: HttpResponseBase) -> None:
         mark_cookies.set_in(response, _join_lifetime())
     elif fate is marks.Fate.HANDED_BACK:
         mark_cookies.delete_in(response)
+
+
+def _is_marked(session: SessionBase | None) -> bool:
+    return session is not None and marks.is_read(session) and marks.MARK in session
 
 
 def _mark_again(request: HttpRequest, session: SessionBase) -> None:

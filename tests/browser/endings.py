@@ -119,6 +119,18 @@ def handing_back(request: HttpRequest) -> HttpResponse:
     return HttpResponse(str(said), status=int(request.GET.get("status", 200)))
 
 
+def tidying(request: HttpRequest) -> HttpResponse:
+    """A sign-out that leaves nothing in the browser, such as on a shared computer."""
+    if "out" in request.GET:
+        logout(request)
+    response = HttpResponse("tidy", status=int(request.GET.get("status", 200)))
+    for name in request.COOKIES:
+        response.delete_cookie(name)
+    if "clear" in request.GET:
+        response.headers["Clear-Site-Data"] = request.GET["clear"]
+    return response
+
+
 def public(request: HttpRequest) -> HttpResponse:
     """A page that says that anybody may keep it, although it shows the user."""
     return HttpResponse(request.user.get_username(), headers={"Cache-Control": "public"})
@@ -133,6 +145,7 @@ urlpatterns = [
     path("api-end/<str:how>/", api_ending),
     path("hand-back/", handing_back),
     path("public/", public),
+    path("tidy/", tidying),
 ]
 
 

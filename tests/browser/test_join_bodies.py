@@ -16,6 +16,7 @@ from rest_framework.request import Request
 
 from poppy_operations.models import Join
 from poppy_operations.unread_bodies import is_lost
+from tests.browser import endings
 from tests.browser.site import agent_headers
 
 WANTED = json.dumps({"return_to": "/orders/", "cookie": {"name": "a", "value": "b"}}).encode()
@@ -99,6 +100,19 @@ def test_a_body_that_can_be_read_is(environ: dict[str, Any]) -> None:
 def test_no_body_is_no_body(environ: dict[str, Any]) -> None:
     assert ask(environ, b"").status_code == 200
     assert Join.objects.get().return_to == ""
+
+
+def test_at_the_endpoint_it_is_no_reference(settings: Any) -> None:
+    settings.ROOT_URLCONF = endings.__name__  # with an action on the website
+    refused = Client().generic(
+        "POST",
+        "/poppy/operations",
+        headers=agent_headers(),
+        CONTENT_TYPE=JSON,
+        HTTP_TRANSFER_ENCODING="chunked",
+        **{"wsgi.input": BytesIO(b'{"ref": "x"}')},
+    )
+    assert (refused.status_code, refused.json()) == (400, {"error": "invalid_request"})
 
 
 # Under ASGI

@@ -10,6 +10,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.sessions.models import Session as DjangoSession
 from django.core.cache import cache
+from django.db import connection, connections
 from django.test import AsyncClient, Client
 
 from poppy_operations.browser import marks
@@ -155,6 +156,49 @@ def test_a_login_of_its_own_is_not_the_joins_when_the_session_is_deleted_later(
     client.get("/end/log-in/")
     client.get("/end/delete-all-but-the-login/")
     assert whoami(client) == {"user": "alice", "marked": True, "joined": True, "session": None}
+
+
+# Cookies that are taken away
+
+
+@pytest.mark.parametrize("query", ["", "out", "status=500", "out&status=500"])
+def test_a_view_that_deletes_every_cookie_leaves_the_mark(
+    client: Client, alice: Any, query: str
+) -> None:
+    join_browser(client, alice)
+    response = client.get(f"/tidy/?{query}")
+    assert response.cookies["sessionid"]["max-age"] == 0
+    assert_agents(client)
+
+
+@pytest.mark.parametrize("how", ["session", "cookie"])
+@pytest.mark.parametrize(
+    ("clear", "left"),
+    [
+        ('"cookies"', None),
+        ('"cache", "cookies","storage"', '"cache", "storage"'),
+        ('"*"', '"cache", "clientHints", "executionContexts", "storage"'),
+        ('"cache"', '"cache"'),
+    ],
+)
+def test_an_agents_browser_is_not_told_to_clear_its_cookies(
+    client: Client, alice: Any, clear: str, left: str | None, how: str
+) -> None:
+    join_browser(client, alice)
+    del client.cookies["sessionid" if how == "cookie" else "sessionid_agent"]
+    client.get("/user/")
+    assert client.get(f"/tidy/?out&clear={clear}").get("Clear-Site-Data") == left
+    assert_agents(client)
+
+
+def test_an_ordinary_visitors_browser_clears_whatever_the_site_says(
+    client: Client, alice: Any
+) -> None:
+    client.force_login(alice)
+    client.cookies["sessionid_agent"] = "of another site"
+    response = client.get('/tidy/?out&clear="*"')
+    assert response["Clear-Site-Data"] == '"*"'
+    assert response.cookies["sessionid_agent"]["max-age"] == 0
 
 
 # Sign-on by a header
@@ -318,6 +362,24 @@ class OtherCookie:
             request.session.save()
             response.set_cookie("other", request.session.session_key)
         return response
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("left", ["sessionid", "sessionid_agent"])
+async def test_either_mark_alone_takes_djangos_transaction_off_a_gated_view(
+    monkeypatch: pytest.MonkeyPatch, client: Client, async_client: AsyncClient, left: str
+) -> None:
+    monkeypatch.setitem(connections.settings["default"], "ATOMIC_REQUESTS", True)
+    monkeypatch.setitem(connection.settings_dict, "ATOMIC_REQUESTS", True)
+    await sync_to_async(join_browser)(client)
+    for one in (client, async_client):
+        one.cookies[left] = client.cookies[left].value
+    del client.cookies["sessionid" if left == "sessionid_agent" else "sessionid_agent"]
+    off = {"atomic": False, "off": ["default"]}
+    assert (await sync_to_async(client.post)("/again/function/")).json() == off
+    assert (await async_client.post("/again/function/")).json() == off
+    async_client.cookies.clear()
+    assert (await async_client.post("/again/function/")).json() == {"atomic": True, "off": []}
 
 
 # How long
