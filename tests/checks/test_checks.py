@@ -514,7 +514,7 @@ class SignsOn(PersistentRemoteUserMiddleware):
             "django.contrib.auth.middleware.PersistentRemoteUserMiddleware",
             "PersistentRemoteUserMiddleware",
         ),
-        ("tests.test_checks.SignsOn", "SignsOn"),
+        ("tests.checks.test_checks.SignsOn", "SignsOn"),
     ],
 )
 def test_sign_on_that_asks_nobody_beside_the_join(

@@ -19,6 +19,8 @@ from poppy_operations.unread_bodies import is_lost
 from tests.browser import endings
 from tests.browser.site import agent_headers
 
+pytestmark = pytest.mark.usefixtures("agents_site")
+
 WANTED = json.dumps({"return_to": "/orders/", "cookie": {"name": "a", "value": "b"}}).encode()
 JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"

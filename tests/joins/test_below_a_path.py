@@ -18,6 +18,8 @@ from tests.browser.endings import transfer
 from tests.browser.site import ISSUER, TYPED, agent_headers, ask_for_ticket
 from tests.browser.site import urlpatterns as of_the_site
 
+pytestmark = pytest.mark.usefixtures("agents_site")
+
 APP = "/shops/outdoor"
 
 
@@ -43,7 +45,7 @@ class ServedClient(Client):
 @pytest.fixture(params=["SCRIPT_NAME", "FORCE_SCRIPT_NAME"])
 def a_client(request: pytest.FixtureRequest, settings: Any) -> Iterator[Callable[..., Client]]:
     """Make a client of a server that serves the site below a path."""
-    settings.ROOT_URLCONF = "tests.browser.test_below_a_path"
+    settings.ROOT_URLCONF = "tests.joins.test_below_a_path"
     if request.param == "FORCE_SCRIPT_NAME":
         settings.FORCE_SCRIPT_NAME = APP
         yield ServedClient

@@ -18,9 +18,11 @@ from poppy_operations.models import Join
 from poppy_operations.sessions.session import Session
 from tests.browser.site import AGENT, TYPED, ask_for_ticket, join_browser, ticket_path, whoami
 
+pytestmark = pytest.mark.usefixtures("agents_site")
+
 MODEL = "django.contrib.auth.backends.ModelBackend"
 REMOTE = "django.contrib.auth.backends.RemoteUserBackend"
-HERE = "tests.browser.test_join_backends"
+HERE = "tests.joins.test_backends"
 
 
 class PermissionsOnly:
