@@ -29,8 +29,17 @@ def operations_fragment() -> dict[str, list[dict[str, str]]]:
 
 def endpoint_url() -> str:
     """Return the absolute URL of the endpoint."""
+    return _on_the_issuers_origin(reverse("poppy_operations:operations"))
+
+
+def join_url() -> str:
+    """Return the absolute URL at which agents get tickets for their browsers."""
+    return _on_the_issuers_origin(reverse("poppy_operations:join"))
+
+
+def _on_the_issuers_origin(path: str) -> str:
+    # The path is whole already: the issuer's own, such as /shop, would be in it twice.
     issuer = urlsplit(conf.issuer)
-    path = reverse("poppy_operations:operations")
     return f"{issuer.scheme}://{issuer.netloc}{path}"
 
 

@@ -11,7 +11,7 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
 from poppy_operations import atomic_requests, gated_handlers
-from poppy_operations.browser import logins, marks
+from poppy_operations.browser import logins, marks, renewing
 from poppy_operations.browser.state import Browser, browser_of
 from poppy_operations.company import verified_session
 from poppy_operations.sessions.refusals import SessionRefused
@@ -61,7 +61,7 @@ class PersonalAgentMiddleware:
 
     It reads nothing of ordinary visitors: the user is watched only where a join gave the login,
     and the Django session is read only for a gated view under ATOMIC_REQUESTS, and only where the
-    browser sent its cookie.
+    browser sent its cookie. They get no cookie of ours either.
     """
 
     sync_capable = True
@@ -85,14 +85,14 @@ class PersonalAgentMiddleware:
         if self.is_async:
             return self._acall(request)
         response = cast("HttpResponseBase", self.get_response(request))
-        if _is_unfinished(request):
-            _finish(request, response.status_code)
+        if _is_unfinished(request, response):
+            _finish(request, response)
         return response
 
     async def _acall(self, request: HttpRequest) -> HttpResponseBase:
         response = await cast("Awaitable[HttpResponseBase]", self.get_response(request))
-        if _is_unfinished(request):
-            await sync_to_async(_finish)(request, response.status_code)
+        if _is_unfinished(request, response):
+            await sync_to_async(_finish)(request, response)
         return response
 
     def _process_view(
@@ -128,11 +128,16 @@ def _begin(request: HttpRequest) -> None:
     logins.watch_user(request)
 
 
-def _is_unfinished(request: HttpRequest) -> bool:
-    return atomic_requests.in_outer_block(request) or logins.has_changed(request)
+def _is_unfinished(request: HttpRequest, response: HttpResponseBase) -> bool:
+    return (
+        atomic_requests.in_outer_block(request)
+        or logins.has_changed(request)
+        or renewing.is_due(request, response)
+    )
 
 
-def _finish(request: HttpRequest, status: int) -> None:
+def _finish(request: HttpRequest, response: HttpResponseBase) -> None:
     atomic_requests.take_back_rollback(request)
     if logins.has_changed(request):
-        logins.settle_session(request, status)
+        logins.settle_session(request, response.status_code)
+    renewing.settle(request, response)

@@ -7,7 +7,7 @@ from django.http import HttpRequest, JsonResponse
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from poppy_operations.advertising import merge_into
+from poppy_operations.advertising import join_url, merge_into
 
 
 @require_safe
@@ -20,7 +20,7 @@ def poppy_json(request: HttpRequest) -> JsonResponse:
         "issuer": settings.ISSUER,
         "web": {
             "url": settings.ISSUER + reverse("home"),
-            "browser_session_endpoint": settings.ISSUER + reverse("poppy_operations:join"),
+            "browser_session_endpoint": join_url(),
         },
         "api": {"url": f"{settings.ISSUER}/api"},
     }

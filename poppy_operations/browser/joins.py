@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import logging
 import secrets
+from contextlib import suppress
 from datetime import datetime, timedelta
-from typing import Any, cast
 
-from django.conf import settings
-from django.contrib.auth import SESSION_KEY, load_backend, login
 from django.contrib.auth.base_user import AbstractBaseUser
-from django.contrib.auth.models import AnonymousUser
 from django.contrib.sessions.backends.base import SessionBase
-from django.db import OperationalError
+from django.db import DatabaseError, InterfaceError, OperationalError
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
 from poppy_operations.browser import marks
+from poppy_operations.browser.given_logins import (
+    end_given_login,
+    give_login,
+    login_backend,
+    take_login_back,
+)
 from poppy_operations.browser.state import Over, forget_ended_login, forget_join
 from poppy_operations.conf import conf
 from poppy_operations.models import Agent, Join
@@ -30,8 +33,6 @@ from poppy_operations.sessions.session import Session
 logger = logging.getLogger("poppy_operations")
 
 TICKET_LIFETIME = timedelta(seconds=60)
-
-_JOINING = "_poppy_joining"
 
 
 def issue_ticket(
@@ -123,16 +124,38 @@ def _has_cookie(request: HttpRequest, join: Join) -> bool:
 def redeem(request: HttpRequest, join: Join, user: AbstractBaseUser | None, now: datetime) -> bool:
     """Join this browser, and sign it in as ``user`` where the Session has an account.
 
-    ``False``: another browser was first; then neither of them stays joined. The Django session
-    gets another key, so that nobody who knew the old one is joined.
+    ``False``: another browser was first, and then neither of them stays joined; or the site has no
+    authentication backend that would know ``user`` again. The Django session gets another key, so
+    that nobody who knew the old one is joined.
 
     Raises:
-        OperationalError: the database cannot be written now, which says nothing of the ticket.
+        OperationalError: the database cannot be written now. The ticket can be used again, after
+            this and whatever else goes wrong meanwhile.
     """
+    backend = None if user is None else login_backend(user)
+    if user is not None and backend is None:
+        log_refused_ticket("No authentication backend knows the user of its account.")
+        return False
     if not _claim(join, now):
         _end_if_redeemed(join, now)
         log_refused_ticket("It was used or ended by another request meanwhile.")
         return False
+    try:
+        return _join(request, join, user, backend, now)
+    except Exception:
+        if user is not None:
+            take_login_back(request, request.session)
+        _release(join)
+        raise
+
+
+def _join(
+    request: HttpRequest,
+    join: Join,
+    user: AbstractBaseUser | None,
+    backend: str | None,
+    now: datetime,
+) -> bool:
     session: SessionBase = request.session
     earlier = marks.join_key(session)
     forget_join(request)
@@ -140,9 +163,9 @@ def redeem(request: HttpRequest, join: Join, user: AbstractBaseUser | None, now:
     # The key changes before the session is marked: the old key of a session that no agent used
     # is of no use to anybody.
     if user is not None:
-        _give_login(request, session, user)
+        give_login(request, session, user, backend)
     else:
-        _end_given_login(request, session)
+        end_given_login(request, session)
         session.cycle_key()
     session[marks.MARK] = True
     session[marks.JOIN] = join.pk
@@ -151,7 +174,7 @@ def redeem(request: HttpRequest, join: Join, user: AbstractBaseUser | None, now:
     end_join(earlier, Over.NEW_JOIN, now)
     if _bind(join, session, gave_login=user is not None):
         return True
-    _end_given_login(request, session)
+    end_given_login(request, session)
     return False
 
 
@@ -161,7 +184,7 @@ def join_browser(
     """Join this browser to a Session that the site's identity provider has joined it to.
 
     ``session`` holds what the provider vouches for, and ``user`` is its account's. ``False``: the
-    agent is revoked.
+    agent is revoked, or no authentication backend would know the user again.
 
     Raises:
         InvalidSession: the agent is not on the allow-list.
@@ -182,6 +205,14 @@ def _claim(join: Join, now: datetime) -> bool:
         return bool(claim.update(redeemed_at=now))
 
 
+def _release(join: Join) -> None:
+    """Let the ticket be used again, if nobody else used it: its join was never made."""
+    with suppress(DatabaseError, InterfaceError):
+        Join.objects.using(write_alias()).filter(pk=join.pk, ended_at=None).update(
+            redeemed_at=None, session_key_digest=None, gave_login=False
+        )
+
+
 def _bind(join: Join, session: SessionBase, *, gave_login: bool) -> bool:
     key = session.session_key
     return bool(
@@ -189,43 +220,6 @@ def _bind(join: Join, session: SessionBase, *, gave_login: bool) -> bool:
         .filter(pk=join.pk, ended_at=None)
         .update(session_key_digest=marks.key_digest(key or ""), gave_login=gave_login)
     )
-
-
-def _give_login(request: HttpRequest, session: SessionBase, user: AbstractBaseUser) -> None:
-    account_key = user._meta.pk.value_to_string(user)  # noqa: SLF001  as Django's login() does
-    if marks.LOGIN in session and session.get(SESSION_KEY) == account_key:
-        marks.remove_login(session)
-    elif SESSION_KEY in session:
-        marks.empty(session)  # what another login left there is nobody else's business
-    setattr(request, _JOINING, True)
-    try:
-        # Django's stubs promise the configured model; any of its base will do.
-        login(request, cast("Any", user), backend=_backend_of(user))
-    finally:
-        delattr(request, _JOINING)
-
-
-def _end_given_login(request: HttpRequest, session: SessionBase) -> None:
-    if marks.LOGIN in session:
-        marks.remove_login(session)
-        request.user = AnonymousUser()
-
-
-def is_joining(request: HttpRequest) -> bool:
-    """Whether the login that happens just now is the one that a join gives."""
-    return hasattr(request, _JOINING)
-
-
-def _backend_of(user: AbstractBaseUser) -> str:
-    chosen: str | None = getattr(user, "backend", None)
-    if chosen:
-        return chosen
-    backends: list[str] = list(settings.AUTHENTICATION_BACKENDS)
-    if len(backends) > 1:
-        for path in backends:
-            if load_backend(path).get_user(user.pk) is not None:
-                return path
-    return backends[0]
 
 
 def end_join(pk: int, because: Over, now: datetime) -> None:

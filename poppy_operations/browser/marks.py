@@ -1,20 +1,23 @@
-"""The mark that an agent's browser leaves in the Django session that it uses.
+"""The mark that an agent's browser leaves with the site.
 
-A marked Django session never becomes an ordinary visitor's again: it is marked until the site's own
-sign-out ends it. Django replaces a session's key at a login and empties the session where another
-user signs in or a password was changed, so the mark has to outlive both.
+It is in the Django session that the agent used, and in a cookie beside it. The session keeps it
+through logins, new keys and whatever empties a session; only a sign-out takes it from there. The
+cookie keeps it where the session goes, and for ``JOIN_LIFETIME`` after a sign-out: either marks.
 """
 
 from __future__ import annotations
 
 from contextlib import suppress
+from enum import Enum
 from functools import cache
+from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.sessions.backends.base import CreateError, SessionBase
 from django.http import HttpRequest
 
+from poppy_operations.browser import mark_cookies
 from poppy_operations.protocol.canonical import digest
 
 MARK = "_poppy_agent_browser"
@@ -22,6 +25,8 @@ JOIN = "_poppy_join"  # the join that this Django session was last bound to
 LOGIN = "_poppy_login"  # the join that gave the login in this Django session; absent: none did
 
 _BROUGHT = "_poppy_brought"
+_FATE = "_poppy_fate"
+_SEEN = "_poppy_seen"
 
 
 def key_digest(session_key: str) -> str:
@@ -56,15 +61,57 @@ def cookie_session(request: HttpRequest) -> SessionBase | None:
 
 
 def is_marked(request: HttpRequest) -> bool:
+    """Whether an agent's browser sent the request. Reads the Django session if it must."""
+    return is_marked_without_session(request) or session_is_marked(request)
+
+
+async def ais_marked(request: HttpRequest) -> bool:
+    """As ``is_marked``, for the event loop."""
+    if is_marked_without_session(request):
+        return True
+    session = cookie_session(request)
+    return session is not None and bool(await session.ahas_key(MARK))
+
+
+def is_marked_without_session(request: HttpRequest) -> bool:
+    """Whether an agent's browser sent the request, as far as its cookie says."""
+    fate = fate_of(request)
+    if fate is None:
+        return mark_cookies.seconds_left(request) > 0
+    return fate is Fate.SIGNED_OUT
+
+
+def session_is_marked(request: HttpRequest) -> bool:
     """Whether an agent's browser uses the request's Django session. Reads it if it must."""
     session = cookie_session(request)
     return session is not None and MARK in session
 
 
-async def ais_marked(request: HttpRequest) -> bool:
-    """As ``is_marked``, for the event loop."""
-    session = cookie_session(request)
-    return session is not None and bool(await session.ahas_key(MARK))
+class Fate(Enum):
+    """What became in this request of the mark that the browser came with."""
+
+    SIGNED_OUT = "signed out"
+    HANDED_BACK = "handed back"
+
+
+def fate_of(request: HttpRequest) -> Fate | None:
+    """Say what became in this request of the browser's mark; ``None`` where nothing did."""
+    fate: Fate | None = getattr(request, _FATE, None)
+    return fate
+
+
+def note_fate(request: HttpRequest, fate: Fate | None) -> None:
+    """Remember for the rest of the request what became of the browser's mark."""
+    setattr(django_request(request), _FATE, fate)
+
+
+def django_request(request: HttpRequest) -> HttpRequest:
+    """Give Django's own request, where a view got Django REST framework's around it.
+
+    What is noted on the one around it is found by nobody else.
+    """
+    own: HttpRequest = getattr(request, "_request", request)
+    return own
 
 
 def join_key(session: SessionBase) -> int:
@@ -74,8 +121,16 @@ def join_key(session: SessionBase) -> int:
 
 def remove_login(session: SessionBase) -> None:
     """End the login in a Django session and keep all else; its key is for others to change."""
-    for key in (SESSION_KEY, BACKEND_SESSION_KEY, HASH_SESSION_KEY, LOGIN):
+    for key in (SESSION_KEY, BACKEND_SESSION_KEY, HASH_SESSION_KEY):
         session.pop(key, None)
+    disown_login(session)
+
+
+def disown_login(session: SessionBase) -> None:
+    """Note that no join gave the login, if there is one, in a Django session."""
+    session.pop(LOGIN, None)
+    seen: dict[str, object] = getattr(session, _SEEN, {})
+    seen.pop(LOGIN, None)
 
 
 def empty(session: SessionBase) -> None:
@@ -86,17 +141,59 @@ def empty(session: SessionBase) -> None:
 
 
 def remove(session: SessionBase) -> None:
-    """Forget that an agent's browser used the Django session: the site signs it out."""
+    """Forget that an agent's browser used the Django session."""
     for key in (MARK, JOIN):
         session.pop(key, None)
+    setattr(session, _SEEN, {})
+
+
+def is_read(session: SessionBase) -> bool:
+    """Whether the data of a Django session is at hand."""
+    return "_session_cache" in vars(session)
+
+
+def is_lost(session: SessionBase) -> bool:
+    """Whether a Django session was read with the mark, and somebody took it out."""
+    return bool(_lost(session))
+
+
+def is_cleared_unread(session: SessionBase) -> bool:
+    """Whether a Django session was emptied before anybody read what it held."""
+    return isinstance(session, KeepsMark) and is_read(session) and not hasattr(session, _SEEN)
+
+
+def put_back(session: SessionBase) -> None:
+    """Mark a Django session again where somebody emptied it, or deleted its keys.
+
+    With the mark comes the join that gave the login, if that login is still there: it has to end
+    with the join.
+    """
+    if lost := _lost(session):
+        session.update(lost)
+
+
+def _lost(session: SessionBase) -> dict[str, object]:
+    seen: dict[str, object] = getattr(session, _SEEN, {})
+    kept = {key: seen[key] for key in (MARK, JOIN) if key in seen}
+    if LOGIN in seen and session.get(SESSION_KEY) == seen[SESSION_KEY]:
+        kept[LOGIN] = seen[LOGIN]
+    return {key: value for key, value in kept.items() if key not in session}
 
 
 class KeepsMark(SessionBase):
-    """A Django session that keeps its mark when it is emptied or gets another key.
+    """A Django session that keeps its mark when it is flushed or gets another key.
 
     The key that it had is marked as well, without a login: other requests of the browser may still
     carry it, and so does the browser itself where it never receives the answer with the new one.
     """
+
+    def load(self) -> dict[str, Any]:
+        """Read the session, and remember with which mark it came."""
+        return _noted(self, super().load())
+
+    async def aload(self) -> dict[str, Any]:
+        """As ``load``, for the event loop."""
+        return _noted(self, await super().aload())
 
     def flush(self) -> None:
         """Empty the session of all but the mark, under a new key."""
@@ -138,11 +235,19 @@ def keep_mark(request: HttpRequest) -> None:
     setattr(request, _BROUGHT, session.session_key)
     if not isinstance(session, KeepsMark):
         session.__class__ = _keeping(type(session))
+        if is_read(session):
+            _noted(session, dict(session.items()))
 
 
 @cache
 def _keeping(store: type[SessionBase]) -> type[SessionBase]:
     return type(store.__name__, (KeepsMark, store), {"__module__": store.__module__})
+
+
+def _noted(session: SessionBase, data: dict[str, Any]) -> dict[str, Any]:
+    seen = {key: data[key] for key in (MARK, JOIN, LOGIN, SESSION_KEY) if key in data}
+    setattr(session, _SEEN, seen if MARK in seen else {})
+    return data
 
 
 def _marks(session: SessionBase) -> dict[str, object]:

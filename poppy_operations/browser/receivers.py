@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib.auth.signals import user_logged_in, user_logged_out
+from django.contrib.sessions.backends.base import SessionBase
 from django.dispatch import receiver
 from django.http import HttpRequest
 from django.utils import timezone
 
-from poppy_operations.browser import marks
-from poppy_operations.browser.joins import end_join, is_joining
+from poppy_operations.browser import marks, renewing
+from poppy_operations.browser.given_logins import is_joining
+from poppy_operations.browser.joins import end_join
 from poppy_operations.browser.state import Over, forget_join
 
 
@@ -24,16 +26,35 @@ def count_as_own_login(request: HttpRequest | None, **_named: Any) -> None:
     if request is None or session is None or is_joining(request):
         return
     forget_join(request)
-    if marks.LOGIN in session:
-        del session[marks.LOGIN]
+    marks.disown_login(session)
+    if _carries_mark_over(request, session):
+        session[marks.MARK] = True
+        marks.note_fate(request, None)
+
+
+def _carries_mark_over(request: HttpRequest, session: SessionBase) -> bool:
+    """Whether the mark of the session before goes on in the one that the login is in.
+
+    Nobody came back in between: the session was lost rather than signed out, or the sign-out was
+    made by the same request as the login, hence by software.
+    """
+    if marks.MARK in session:
+        return False
+    fate = marks.fate_of(request)
+    return fate is marks.Fate.SIGNED_OUT or (fate is None and renewing.is_beside_session(request))
 
 
 @receiver(user_logged_out, dispatch_uid="poppy_operations.sign_out")
 def end_join_at_sign_out(request: HttpRequest | None, **_named: Any) -> None:
-    """End the join at the site's own sign-out, and leave an unmarked session."""
+    """End the join at a sign-out, and leave the mark to the cookie alone, for a while."""
     session = None if request is None else marks.django_session(request)
-    if request is None or session is None or marks.MARK not in session:
+    if request is None or session is None:
         return
+    if marks.MARK not in session:
+        if renewing.is_beside_session(request):
+            marks.note_fate(request, marks.Fate.SIGNED_OUT)
+        return
+    marks.note_fate(request, marks.Fate.SIGNED_OUT)
     forget_join(request)
     end_join(marks.join_key(session), Over.SIGNED_OUT, timezone.now())
     # Django empties the session next. Others that send the signal may not, and a login must not

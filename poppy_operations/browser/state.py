@@ -27,9 +27,9 @@ _ENDED = "_poppy_ended_login"
 class Browser:
     """The browser that sent a request.
 
-    ``marked``: an agent's browser uses its Django session, now or before. ``join`` is there while
-    it is live, ``session`` only where the site handles the browser's requests as that Session (4):
-    signed in by the join and by nothing later, or joined without an account and signed out.
+    ``marked``: an agent uses it, or did so a short while ago. ``join`` is there while it is live,
+    ``session`` only where the site handles the browser's requests as that Session (4): signed in
+    by the join and by nothing later, or joined without an account and signed out.
     """
 
     marked: bool
@@ -43,6 +43,7 @@ class Over(StrEnum):
     EXPIRED = "expired"
     REVOKED = "agent revoked"
     SIGNED_OUT = "signed out"
+    HANDED_BACK = "handed back"
     NEW_JOIN = "new join"
     USED_TWICE = "ticket used twice"
     ENDED = "ended before"
@@ -60,11 +61,11 @@ class ReadJoin:
 def browser_of(request: HttpRequest) -> Browser:
     """Say what the request's browser is.
 
-    Without a session cookie nothing is read. For a marked session the join is one query, made once
-    for the request, and the user of the request is read.
+    Without a cookie of the session or of the mark nothing is read. For a marked session the join
+    is one query, made once for the request, and the user of the request is read.
     """
-    if not marks.is_marked(request):
-        return Browser(marked=False)
+    if not marks.session_is_marked(request):
+        return Browser(marked=marks.is_marked(request))
     join = read_join(request).join
     return Browser(marked=True, join=join, session=_session(request, join))
 
@@ -104,19 +105,18 @@ def read_join(request: HttpRequest) -> ReadJoin:
     read: ReadJoin | None = getattr(request, _READ, None)
     if read is None:
         read = _read_join(request, timezone.now())
-        setattr(request, _READ, read)
+        setattr(marks.django_request(request), _READ, read)
     return read
 
 
 def forget_join(request: HttpRequest) -> None:
     """Read the join again when it is asked for next: the session or its login has changed."""
-    if hasattr(request, _READ):
-        delattr(request, _READ)
+    setattr(marks.django_request(request), _READ, None)
 
 
 def note_ended_login(request: HttpRequest, over: Over) -> None:
     """Remember for the end of the request that it ended the login that a join gave."""
-    setattr(request, _ENDED, over)
+    setattr(marks.django_request(request), _ENDED, over)
 
 
 def ended_login(request: HttpRequest) -> Over | None:
@@ -127,7 +127,7 @@ def ended_login(request: HttpRequest) -> Over | None:
 
 def forget_ended_login(request: HttpRequest) -> None:
     """Forget it: the Django session is bound to another join since, under a new key."""
-    setattr(request, _ENDED, None)
+    setattr(marks.django_request(request), _ENDED, None)
 
 
 def _read_join(request: HttpRequest, now: datetime) -> ReadJoin:

@@ -12,6 +12,7 @@ CHECKS = (
     site.check_middleware,
     site.check_urls,
     site.check_sessions,
+    site.check_sign_on,
     site.check_database,
     site.check_views,
     site.check_actions,

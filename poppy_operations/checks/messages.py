@@ -143,7 +143,7 @@ MESSAGES: tuple[CheckMessage, ...] = (
         "Django sessions are kept in a cache alone, and browsers can be joined.",
         hint=(
             "Use django.contrib.sessions.backends.cached_db: a cache forgets sessions when it "
-            "is full, and with one that an agent's browser uses the mark that it does."
+            "is full, and with one that an agent's browser uses the join and half of its mark."
         ),
         id="poppy_operations.W004",
     ),
@@ -178,6 +178,15 @@ MESSAGES: tuple[CheckMessage, ...] = (
             "that an action was performed, which is then performed again."
         ),
         id="poppy_operations.W008",
+    ),
+    Warning(
+        "%(middleware)s signs browsers in without asking anybody, and browsers can be joined.",
+        hint=(
+            "Keep such a sign-on from agents' browsers, or let people sign in by hand: an agent's "
+            "browser that drops its cookies is an ordinary visitor's, and would be signed in at "
+            "once. Silence this check if agents' browsers do not get it."
+        ),
+        id="poppy_operations.W009",
     ),
 )
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from asgiref.sync import iscoroutinefunction
 from django.conf import settings
-from django.contrib.auth.middleware import AuthenticationMiddleware
+from django.contrib.auth.middleware import AuthenticationMiddleware, RemoteUserMiddleware
 from django.contrib.sessions.backends import cache, signed_cookies
 from django.contrib.sessions.middleware import SessionMiddleware
 from django.core.checks import CheckMessage
@@ -63,14 +63,16 @@ def check_middleware(**_named: Any) -> list[CheckMessage]:
 
 
 def _position(is_wanted: Callable[[Any], bool]) -> int | None:
-    for position, path in enumerate(settings.MIDDLEWARE):
+    positions = (n for n, middleware in enumerate(_middleware()) if is_wanted(middleware))
+    return next(positions, None)
+
+
+def _middleware() -> Iterator[Any]:
+    for path in settings.MIDDLEWARE:
         try:
-            middleware = import_string(path)
+            yield import_string(path)
         except ImportError:
-            continue  # Django says so itself, when it loads them.
-        if is_wanted(middleware):
-            return position
-    return None
+            yield None  # Django says so itself, when it loads them.
 
 
 def _is_ours(middleware: Any) -> bool:
@@ -115,6 +117,17 @@ def check_sessions(**_named: Any) -> list[CheckMessage]:
     if issubclass(store, signed_cookies.SessionStore):
         return [message("E015")]
     return [message("W004")] if issubclass(store, cache.SessionStore) else []
+
+
+def check_sign_on(**_named: Any) -> list[CheckMessage]:
+    """Check that browsers are not signed in by what they show without being asked."""
+    if not _is_served() or not _has_urls():
+        return []
+    return [
+        message("W009", middleware=middleware.__name__)
+        for middleware in _middleware()
+        if isinstance(middleware, type) and issubclass(middleware, RemoteUserMiddleware)
+    ]
 
 
 def check_database(**_named: Any) -> list[CheckMessage]:

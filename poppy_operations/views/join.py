@@ -13,9 +13,11 @@ from urllib.parse import urlsplit
 
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.decorators import login_not_required
+from django.core.exceptions import SuspiciousOperation
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.http.request import RawPostDataException
 from django.shortcuts import render
-from django.urls import reverse
+from django.urls import get_script_prefix, reverse
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
@@ -24,6 +26,7 @@ from django.views.decorators.http import require_http_methods
 
 from poppy_operations.atomic_requests import never_atomic
 from poppy_operations.browser import joins, marks
+from poppy_operations.browser.given_logins import login_backend
 from poppy_operations.browser.state import read_join
 from poppy_operations.company import get_company
 from poppy_operations.conf import conf
@@ -35,6 +38,7 @@ from poppy_operations.models.lengths import NAME_LENGTH, RETURN_TO_LENGTH
 from poppy_operations.responses.bodies import refused
 from poppy_operations.sessions.refusals import InsufficientScope, InvalidSession, SessionRefused
 from poppy_operations.sessions.session import Session
+from poppy_operations.unread_bodies import is_lost
 
 logger = logging.getLogger("poppy_operations")
 
@@ -43,7 +47,7 @@ SCOPE = "poppy:browser-sign-in"
 # A ticket is in the address: no other site is to learn it. The page with the form needs the
 # weaker policy, since browsers send "Origin: null" from pages without any referrer.
 NO_REFERRER = "no-referrer"
-FORM_REFERRER_POLICY = "same-origin"
+FORM_NO_REFERRER = "same-origin"
 
 
 class BadRequest(Exception):
@@ -92,14 +96,17 @@ def _user_for(account: str) -> AbstractBaseUser | None:
     if user is None or not user.is_active:
         return None
     is_staff = getattr(user, "is_staff", False) or getattr(user, "is_superuser", False)
-    return None if is_staff and not conf.join_staff else user
+    if is_staff and not conf.join_staff:
+        return None
+    return None if login_backend(user) is None else user
 
 
 def _wanted(request: HttpRequest) -> dict[str, Any]:
-    if not request.body:
+    raw = _body(request)
+    if not raw:
         return {}
     try:
-        body = json.loads(request.body)
+        body = json.loads(raw)
     except (ValueError, RecursionError) as error:
         message = "The body is not JSON."
         raise BadRequest(message) from error
@@ -107,6 +114,18 @@ def _wanted(request: HttpRequest) -> dict[str, Any]:
         message = "The body is not a JSON object."
         raise BadRequest(message)
     return {"return_to": _return_to(request, body), "cookie": _cookie(body)}
+
+
+def _body(request: HttpRequest) -> bytes:
+    """Read the body; one that cannot be read is none, and must not pass for an empty one."""
+    if is_lost(request):
+        message = "The body came without a Content-Length, or with one that is no number."
+        raise BadRequest(message)
+    try:
+        return request.body
+    except (SuspiciousOperation, RawPostDataException, OSError) as error:
+        message = "The body is too large, was read by something else, or is cut off."
+        raise BadRequest(message) from error
 
 
 def _return_to(request: HttpRequest, body: dict[str, Any]) -> str:
@@ -220,7 +239,7 @@ def _ask(request: HttpRequest, join: Join, user: AbstractBaseUser | None) -> Htt
         "is_signed_out": is_signed_out,
     }
     response = render(request, "poppy_operations/join.html", context)
-    response["Referrer-Policy"] = FORM_REFERRER_POLICY
+    response["Referrer-Policy"] = FORM_NO_REFERRER
     response["X-Frame-Options"] = "DENY"
     return response
 
@@ -239,7 +258,7 @@ def _redeem(
     if not is_joined:
         return _invalid(request)
     # Looked at again: the host of this request is the one that the browser goes to.
-    return_to = join.return_to if _is_here(request, join.return_to) else "/"
+    return_to = join.return_to if _is_here(request, join.return_to) else get_script_prefix()
     return HttpResponseRedirect(return_to, status=303, headers={"Referrer-Policy": NO_REFERRER})
 
 

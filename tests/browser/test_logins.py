@@ -260,11 +260,12 @@ def test_emptying_the_session_is_no_sign_out(client: Client) -> None:
     assert whoami(client) == {"user": "", "marked": True, "joined": False, "session": None}
 
 
-def test_the_sites_own_sign_out_ends_the_join_and_unmarks(client: Client, alice: Any) -> None:
+def test_the_sites_own_sign_out_ends_the_join_and_its_session(client: Client, alice: Any) -> None:
     join_browser(client, alice)
     before = client.cookies["sessionid"].value
     client.post("/accounts/logout/")
-    assert whoami(client) == {"user": "", "marked": False, "joined": False, "session": None}
+    assert whoami(client) == {"user": "", "marked": True, "joined": False, "session": None}
+    assert "sessionid" not in client.cookies or not client.cookies["sessionid"].value
     assert not DjangoSession.objects.filter(pk=before).exists()
     join = Join.objects.get()
     assert (join.ended_because, join.ended_at is not None) == ("signed out", True)
@@ -276,13 +277,13 @@ def test_a_sign_out_without_a_join_says_nothing(client: Client, alice: Any) -> N
     assert whoami(client)["marked"] is False
 
 
-def test_a_sign_out_after_the_join_was_forgotten_unmarks(client: Client, alice: Any) -> None:
+def test_a_sign_out_after_the_join_was_forgotten_ends_none(client: Client, alice: Any) -> None:
     join_browser(client, alice)
     session = client.session
     del session[marks.JOIN]
     session.save()
     client.post("/accounts/logout/")
-    assert whoami(client)["marked"] is False
+    assert whoami(client) == {"user": "", "marked": True, "joined": False, "session": None}
     assert Join.objects.get().ended_at is None
 
 
@@ -293,7 +294,8 @@ def test_a_sign_out_that_leaves_the_session_alone_leaves_no_login(
     request: Any = client.get("/plain/").wsgi_request
     user_logged_out.send(sender=type(alice), request=request, user=alice)
     request.session.save()
-    assert whoami(client) == {"user": "", "marked": False, "joined": False, "session": None}
+    assert whoami(client) == {"user": "", "marked": True, "joined": False, "session": None}
+    assert marks.MARK not in client.session
 
 
 def test_signals_without_a_request_or_a_session_are_nothing_to_us(alice: Any) -> None:

@@ -9,7 +9,10 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from django.contrib.auth.middleware import AuthenticationMiddleware
+from django.contrib.auth.middleware import (
+    AuthenticationMiddleware,
+    PersistentRemoteUserMiddleware,
+)
 from django.contrib.sessions.backends import cache, signed_cookies
 from django.contrib.sessions.middleware import SessionMiddleware
 from django.core.checks import CheckMessage, Error, run_checks
@@ -427,7 +430,7 @@ class SessionTimeoutMiddleware:
 def test_session_middleware_that_is_written_anew_is_known_by_its_name(
     settings: Any, name: str
 ) -> None:
-    anew = f"tests.test_checks.{name}"
+    anew = f"tests.checks.test_checks.{name}"
     settings.MIDDLEWARE = [anew, AUTHENTICATION, OURS]
     assert not messages()
 
@@ -436,7 +439,7 @@ def test_session_middleware_that_is_written_anew_is_known_by_its_name(
 
 
 def test_middleware_that_only_uses_sessions_gives_none(settings: Any) -> None:
-    settings.MIDDLEWARE = ["tests.test_checks.SessionTimeoutMiddleware", AUTHENTICATION, OURS]
+    settings.MIDDLEWARE = ["tests.checks.test_checks.SessionTimeoutMiddleware", AUTHENTICATION, OURS]
 
     assert [one.id for one in messages()] == ["poppy_operations.E009"]
 
@@ -526,6 +529,36 @@ def test_django_sessions_in_a_cache_alone(settings: Any, engine: str, number: in
 
     assert len(found("W004")) == len(messages()) == number
     assert cache.SessionStore
+
+
+class SignsOn(PersistentRemoteUserMiddleware):
+    """A site's own."""
+
+    header = "HTTP_X_CERTIFICATE"
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("django.contrib.auth.middleware.RemoteUserMiddleware", "RemoteUserMiddleware"),
+        (
+            "django.contrib.auth.middleware.PersistentRemoteUserMiddleware",
+            "PersistentRemoteUserMiddleware",
+        ),
+        ("tests.checks.test_checks.SignsOn", "SignsOn"),
+    ],
+)
+def test_sign_on_that_asks_nobody_beside_the_join(
+    settings: Any, urlconf: Callable[..., None], path: str, name: str
+) -> None:
+    assert not found("W009")
+    settings.MIDDLEWARE = [*settings.MIDDLEWARE, path]
+    (warning,) = messages()
+    assert warning.id == "poppy_operations.W009"
+    assert warning.msg.startswith(f"{name} signs browsers in ")
+
+    urlconf(ours=False)
+    assert not found("W009")
 
 
 # The database

@@ -64,6 +64,7 @@ class Shop:
     blocked: frozenset[str] = frozenset()
     facts: dict[str, Any] | None = None
     token: dict[str, Any] | None = None
+    person: Any = None
 
     def note(self, what: str, terms: Any) -> None:
         """Note that something happened, by its terms."""
@@ -156,6 +157,7 @@ class Shop:
             "Refused": Refused,
             "Unreachable": Unreachable,
             "introspect": introspect,
+            "person_of_passkey": lambda request: self.person,
             "verified_join": verified_join,
         }
 

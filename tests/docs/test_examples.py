@@ -414,6 +414,22 @@ def test_a_gateway_says_whose_session_it_is(page: dict[str, ModuleType]) -> None
     assert (session.account, session.declared) == (None, True)
 
 
+@of("website-views")
+def test_a_person_takes_the_browser_over(
+    page: dict[str, ModuleType], shop: Shop, signed_in: SessionOf, alice: Any, settings: Any
+) -> None:
+    urls = ModuleType("shop.urls")
+    whose = lambda request: HttpResponse(str(browser_of(request).marked))  # noqa: E731  one line
+    again = path("again/", page["shop.views"].sign_in_again)
+    vars(urls)["urlpatterns"] = [again, path("whose/", whose), *urlpatterns]
+    settings.ROOT_URLCONF = urls
+    browser = signed_in.browser()
+    assert browser.get("/whose/").content == b"True"
+    shop.person = alice
+    assert browser.post("/again/").status_code == 302
+    assert browser.get("/whose/").content == b"False"
+
+
 @of("provider-joins")
 def test_a_providers_join_is_a_join(
     page: dict[str, ModuleType], shop: Shop, signed_in: SessionOf, jacket: Any, settings: Any

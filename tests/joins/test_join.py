@@ -546,7 +546,7 @@ def test_the_login_is_made_with_a_backend_that_knows_the_user(
     join_browser(client, alice)
     assert whoami(client)["user"] == "alice"
     settings.AUTHENTICATION_BACKENDS = ["tests.joins.test_join.KnowsNobody"] * 2
-    join_browser(Client(), alice)
+    assert ask_for_ticket(alice).json() == {"error": "invalid_session"}
 
 
 class KnowsNobody:

@@ -1,0 +1,87 @@
+"""What the answer to a request does with the mark of the browser that sent it.
+
+A browser whose Django session is marked gets a cookie that outlives this session by
+``JOIN_LIFETIME`` at least, whatever ends it and wherever. A sign-out leaves the cookie alone for
+``JOIN_LIFETIME`` more.
+"""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.contrib.sessions.backends.base import SessionBase
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+
+from poppy_operations.browser import mark_cookies, marks
+from poppy_operations.conf import conf
+
+
+def is_due(request: HttpRequest, response: HttpResponseBase) -> bool:
+    """Whether ``settle`` has to be called. Nothing is read for it."""
+    if marks.fate_of(request) is not None or mark_cookies.may_be_lost_by(response):
+        return True
+    session = marks.django_session(request)
+    if session is None:
+        return False
+    if not marks.is_read(session):
+        # Django is about to read and to save it, by which it lives longer.
+        return settings.SESSION_SAVE_EVERY_REQUEST and mark_cookies.seconds_left(request) > 0
+    if marks.is_lost(session) or marks.is_cleared_unread(session):
+        return True
+    return marks.MARK in session and _is_short(request, _lifetime_of(session))
+
+
+def settle(request: HttpRequest, response: HttpResponseBase) -> None:
+    """Put the mark back where it was lost, and set or delete the browser's cookie.
+
+    With an error of the server Django saves no session, so that nothing becomes of the mark either.
+    """
+    fate = marks.fate_of(request)
+    session = marks.django_session(request)
+    if session is not None and fate is None:
+        _mark_again(request, session)
+    if marks.is_marked_without_session(request) or _is_marked(session):
+        mark_cookies.keep_in(response)
+    if response.status_code >= 500:
+        return
+    if session is not None and marks.session_is_marked(request):
+        lifetime = _lifetime_of(session)
+        if _is_short(request, lifetime):
+            # Longer than it has to be, so that not every answer brings the cookie.
+            mark_cookies.set_in(response, lifetime + _join_lifetime())
+    elif fate is marks.Fate.SIGNED_OUT:
+        mark_cookies.set_in(response, _join_lifetime())
+    elif fate is marks.Fate.HANDED_BACK:
+        mark_cookies.delete_in(response)
+
+
+def _is_marked(session: SessionBase | None) -> bool:
+    return session is not None and marks.is_read(session) and marks.MARK in session
+
+
+def _mark_again(request: HttpRequest, session: SessionBase) -> None:
+    """Mark a session that lost its mark in this request, though nobody signed it out."""
+    marks.put_back(session)
+    if marks.is_cleared_unread(session) and is_beside_session(request):
+        session[marks.MARK] = True
+
+
+def _lifetime_of(session: SessionBase) -> int:
+    """Say for how many seconds a marked Django session needs the cookie beside it."""
+    return min(max(0, session.get_expiry_age()) + _join_lifetime(), mark_cookies.LONGEST)
+
+
+def _is_short(request: HttpRequest, lifetime: int) -> bool:
+    return mark_cookies.seconds_left(request, old_keys=False) < lifetime
+
+
+def is_beside_session(request: HttpRequest) -> bool:
+    """Whether the browser's cookie was set beside a marked session, which nobody has signed out.
+
+    After a sign-out it marks for ``JOIN_LIFETIME`` at most, and before it for longer.
+    """
+    return mark_cookies.seconds_left(request) > _join_lifetime()
+
+
+def _join_lifetime() -> int:
+    return int(conf.join_lifetime.total_seconds())

@@ -1,0 +1,43 @@
+"""Bodies that Django would take for empty ones, since nothing says how long they are."""
+
+from __future__ import annotations
+
+from django.core.handlers.asgi import ASGIRequest
+from django.http import HttpRequest
+
+
+def is_lost(request: HttpRequest) -> bool:
+    """Whether a body was announced that whoever reads the request would find empty.
+
+    Such a body was sent in chunks, or by HTTP/2, without a ``Content-Length``, or with one that is
+    no number. Under WSGI nobody reads it; under ASGI Django does, but neither its reader of
+    multipart forms nor Django REST framework. ``request`` is the one that the view got: that of
+    Django REST framework where the view is one of its own.
+    """
+    own: HttpRequest = getattr(request, "_request", request)
+    if not _is_announced_without_length(own):
+        return False
+    if not isinstance(own, ASGIRequest):
+        return True
+    return own is not request or own.content_type == "multipart/form-data"
+
+
+def _is_announced_without_length(request: HttpRequest) -> bool:
+    length = request.META.get("CONTENT_LENGTH") or ""
+    is_number = length.isascii() and length.isdecimal()
+    if length and not is_number:
+        return True
+    if is_number and int(length):
+        return False
+    return bool(request.META.get("HTTP_TRANSFER_ENCODING")) or (
+        not length and _comes_in_frames(request)
+    )
+
+
+def _comes_in_frames(request: HttpRequest) -> bool:
+    """Whether a request has a type for a body that HTTP/2 or later can send without a length."""
+    if isinstance(request, ASGIRequest):
+        version = str(request.scope.get("http_version", "1.1"))
+    else:
+        version = request.META.get("SERVER_PROTOCOL", "HTTP/1.1").removeprefix("HTTP/")
+    return bool(request.META.get("CONTENT_TYPE")) and not version.startswith(("0", "1"))
