@@ -35,7 +35,7 @@ test: $(VENV)/.test ## run the tests, but for those that need servers, a browser
 
 packages: ## run the tests with other packages, in an environment of their own
 	@$(MAKE) --no-print-directory VENV=$(PACKAGES_VENV) $(PACKAGES_VENV)/.packages
-	POPPY_REQUIRE_PACKAGES=1 $(PACKAGES_VENV)/bin/python -m pytest -n 2 -m packages $(PYTEST_ARGS)
+	POPPY_REQUIRE_PACKAGES=1 $(PACKAGES_VENV)/bin/python -m pytest -n 2 -m packages tests/packages $(PYTEST_ARGS)
 
 check: lint types imports migrations conformance-check ## everything that is not a test
 

@@ -47,48 +47,44 @@ def _views(resolver: URLResolver) -> Iterator[Callable[..., Any]]:
 def check_middleware(**_named: Any) -> list[CheckMessage]:
     """Check which middleware there is, and in which order. A subclass serves as well."""
     views()
-    sessions, own = _position(_is_session_middleware), _position(_is_ours)
+    sessions = _position(_gives_sessions)
+    authentication = _position(lambda one: _is_a(one, AuthenticationMiddleware))
+    own = _position(lambda one: _is_a(one, PersonalAgentMiddleware))
     found = []
     if sessions is None and registry.on_website:
         found.append(message("E009"))
     if own is None:
         return [*found, message("E007")]
-    for name, position in (
-        (SessionMiddleware.__name__, sessions),
-        (AuthenticationMiddleware.__name__, _position(_is_authentication_middleware)),
-    ):
+    others = {SessionMiddleware: sessions, AuthenticationMiddleware: authentication}
+    for other, position in others.items():
         if position is not None and own < position:
-            found.append(message("E008", other=name))
+            found.append(message("E008", other=other.__name__))
     return found
 
 
-def _position(is_wanted: Callable[[Any], bool]) -> int | None:
+def _position(is_wanted: Callable[[object], bool]) -> int | None:
     positions = (n for n, middleware in enumerate(_middleware()) if is_wanted(middleware))
     return next(positions, None)
 
 
-def _middleware() -> Iterator[Any]:
+def _middleware() -> Iterator[object]:
     for path in settings.MIDDLEWARE:
         try:
             yield import_string(path)
         except ImportError:
-            yield None  # Django says so itself, when it loads them.
+            continue  # Django says so itself, when it loads them.
 
 
-def _is_ours(middleware: Any) -> bool:
-    return isinstance(middleware, type) and issubclass(middleware, PersonalAgentMiddleware)
+def _is_a(middleware: object, wanted: type) -> bool:
+    return isinstance(middleware, type) and issubclass(middleware, wanted)
 
 
-def _is_authentication_middleware(middleware: Any) -> bool:
-    return isinstance(middleware, type) and issubclass(middleware, AuthenticationMiddleware)
-
-
-def _is_session_middleware(middleware: Any) -> bool:
+def _gives_sessions(middleware: object) -> bool:
     """Whether it gives requests a Django session: by its class, or else by its name.
 
     Packages that keep sessions in tables of their own often write it anew.
     """
-    if isinstance(middleware, type) and issubclass(middleware, SessionMiddleware):
+    if _is_a(middleware, SessionMiddleware):
         return True
     name: str = getattr(middleware, "__name__", "")
     return name.replace("_", "").lower().endswith(SessionMiddleware.__name__.lower())

@@ -439,7 +439,11 @@ def test_session_middleware_that_is_written_anew_is_known_by_its_name(
 
 
 def test_middleware_that_only_uses_sessions_gives_none(settings: Any) -> None:
-    settings.MIDDLEWARE = ["tests.checks.test_checks.SessionTimeoutMiddleware", AUTHENTICATION, OURS]
+    settings.MIDDLEWARE = [
+        "tests.checks.test_checks.SessionTimeoutMiddleware",
+        AUTHENTICATION,
+        OURS,
+    ]
 
     assert [one.id for one in messages()] == ["poppy_operations.E009"]
 

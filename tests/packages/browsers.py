@@ -33,10 +33,14 @@ def whose(browser: Client) -> str:
     return browser.get("/plain/").content.decode()
 
 
-def open_ticket(session: SessionOf, browser: Client) -> Any:
-    """Let a browser open the address of a new ticket, whatever comes of it."""
-    answer = session.client.post(
+def ask_for_ticket(session: SessionOf) -> Any:
+    """The answer to an agent that wants to join a browser."""
+    return session.client.post(
         "/poppy/join", "", content_type="application/json", headers=session.headers()
     )
-    path = "/" + answer.json()["url"].split("/", 3)[3]
+
+
+def open_ticket(session: SessionOf, browser: Client) -> Any:
+    """Let a browser open the address of a new ticket, whatever comes of it."""
+    path = "/" + ask_for_ticket(session).json()["url"].split("/", 3)[3]
     return browser.get(path, headers={"Sec-Fetch-Site": "none"})

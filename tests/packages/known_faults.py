@@ -99,7 +99,7 @@ FAULTS = {
     ),
     NO_USERS: (
         "guardian/test_guardian.py::test_a_join_signs_in_by_the_backend_that_knows_users[first]",
-        "guardian/test_guardian.py::test_a_join_is_refused_where_no_backend_knows_users",
+        "guardian/test_guardian.py::test_no_ticket_is_given_where_no_backend_knows_users",
     ),
     NO_NAME: (
         "reversion/test_reversion.py::test_the_middlewares_transaction_is_refused_by_its_name",

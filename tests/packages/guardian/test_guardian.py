@@ -11,10 +11,10 @@ from django.test import Client
 from guardian.shortcuts import assign_perm, remove_perm
 
 from tests.agents import SessionOf
-from tests.packages.browsers import open_ticket, whose
+from tests.packages.browsers import ask_for_ticket, whose
 from tests.packages.guardian.urls import RIGHT
 from tests.shop.models import Item
-from tests.website.asking import ORDER, quiet, recorded
+from tests.website.asking import ORDER, recorded
 
 RESTOCK = "/items/jacket/restock/"
 RESTOCKED = "shop.exchange 1 jacket"
@@ -87,9 +87,11 @@ def test_a_join_signs_in_by_the_backend_that_knows_users(
     assert browser.session[BACKEND_SESSION_KEY] == USERS
 
 
-def test_a_join_is_refused_where_no_backend_knows_users(
+def test_no_ticket_is_given_where_no_backend_knows_users(
     signed_in: SessionOf, settings: Any
 ) -> None:
+    """Nobody could be signed in, and the next request would not know whom it is."""
     settings.AUTHENTICATION_BACKENDS = (OBJECTS,)
+    answer = ask_for_ticket(signed_in)
 
-    assert open_ticket(signed_in, quiet()).status_code == 400
+    assert (answer.status_code, answer.json()) == (403, {"error": "invalid_session"})
