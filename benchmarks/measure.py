@@ -39,21 +39,19 @@ def figures(rounds: int) -> dict[str, Any]:
     """Measure everything that is called in this process."""
     from benchmarks.agents import introduce
     from benchmarks.figures import Measure, figure
-    from benchmarks.rounds import play
+    from benchmarks.rounds import play, statements
     from benchmarks.settings import VENDOR
     from benchmarks.subjects import api, packages, passing, sessions, website
 
     account = introduce()
-    times = play(
-        [
-            *api.Api(account).subjects(),
-            *website.Website(account).subjects(),
-            *sessions.Sessions(account).subjects(),
-            *passing.subjects(),
-            *packages.subjects(),
-        ],
-        rounds,
-    )
+    of_requests = [
+        *api.Api(account).subjects(),
+        *website.Website(account).subjects(),
+        *packages.subjects(),
+    ]
+    others = [*sessions.Sessions(account).subjects(), *passing.subjects()]
+    times = play([*of_requests, *others], rounds)
+    counts = {one.name: {"statements": statements(one)} for one in of_requests}
     measures: list[Measure] = [
         *api.MEASURES,
         *website.MEASURES,
@@ -61,7 +59,7 @@ def figures(rounds: int) -> dict[str, Any]:
         *passing.MEASURES,
         *packages.measures(),
     ]
-    return {one.name: figure(times, one, VENDOR) for one in measures}
+    return {one.name: figure(times, one, VENDOR, **counts.get(one.subject, {})) for one in measures}
 
 
 if __name__ == "__main__":

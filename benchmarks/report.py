@@ -1,6 +1,6 @@
 """Write the figures of ``var/bench.json`` into the documentation: ``python -m benchmarks.report``.
 
-The page has a pair of comments around each table, ``<!-- figures: NAME -->`` and
+The pages have a pair of comments around each table, ``<!-- figures: NAME -->`` and
 ``<!-- end of figures -->``; what stands between them is replaced, and nothing else.
 """
 
@@ -13,7 +13,8 @@ from typing import Any
 from benchmarks.machine import read_machine
 from benchmarks.results import PROJECT, read
 
-PAGE = PROJECT / "docs" / "explanation" / "performance.md"
+FOLDER = PROJECT / "docs" / "explanation"
+PAGES = (FOLDER / "performance.md", FOLDER / "scale.md")
 _TABLE = re.compile(r"(<!-- figures: ([\w-]+) -->\n).*?(<!-- end of figures -->)", flags=re.DOTALL)
 
 Figures = Mapping[str, Any]
@@ -23,7 +24,7 @@ UNKNOWN = "–"
 # What a request is called in the page, by the figure that compares it with the bare view.
 COSTS = {
     "bare": "bare: a POST that inserts one row in a transaction",
-    "floor": "floor: the least that performs at most once, by hand",
+    "floor": "floor: the least that performs once, by hand",
     "by_hand": "by hand: the same rows as ours, in plain ORM",
     "ask": "ask, at an API",
     "ask_again": "ask again, same terms",
@@ -41,7 +42,7 @@ OURS = {
     "api_perform_floor": "perform at an API × floor",
     "session_warm": "Session and access token × one `jwt.decode`, delegation known, no query",
     "session_with_queries": "the same with its query",
-    "session_cold": "Session and access token, never seen before, no query",
+    "session_cold": "Session and access token, both new, no query",
     "session_warm_signatures": "Session and access token × two bare signature checks",
 }
 PACKAGES = {
@@ -61,6 +62,7 @@ LOADS = {
     "replay": "repeat",
 }
 CLIENTS = (1, 8, 32)
+SECONDS_A_DAY = 86_400
 GROWN = {
     "ask": "ask, at an API",
     "ask_again": "ask again, same terms",
@@ -85,9 +87,10 @@ PURGED = (
 
 
 def main() -> None:
-    """Replace every table of the page."""
-    figures, text = read(), PAGE.read_text("utf-8")
-    PAGE.write_text(replaced(text, figures), "utf-8")
+    """Replace every table of the pages."""
+    figures = read()
+    for page in PAGES:
+        page.write_text(replaced(page.read_text("utf-8"), figures), "utf-8")
 
 
 def replaced(text: str, figures: Figures) -> str:
@@ -116,6 +119,7 @@ def _costs(figures: Figures) -> str:
     rows = [
         [
             said,
+            _number(figures, name, "statements"),
             _ratio(figures, name),
             _milliseconds(figures, name),
             _ratio(figures, f"{name}_sqlite"),
@@ -123,7 +127,7 @@ def _costs(figures: Figures) -> str:
         ]
         for name, said in COSTS.items()
     ]
-    head = ["request", "PostgreSQL × bare", "ms", "SQLite × bare", "ms"]
+    head = ["request", "statements", "PostgreSQL × bare", "ms", "SQLite × bare", "ms"]
     return _table(head, rows)
 
 
@@ -177,6 +181,17 @@ def _load(figures: Figures) -> str:
     return _table(head, rows)
 
 
+def _capacity(figures: Figures) -> str:
+    rows = []
+    for clients in CLIENTS:
+        kinds = [figures.get(f"gunicorn_{kind}_{clients}") for kind in ("ask", "api_perform")]
+        known = [1 / kind["requests_a_second"] for kind in kinds if kind is not None]
+        both = 1 / sum(known) if len(known) == len(kinds) else None
+        day = None if both is None else both * SECONDS_A_DAY
+        rows.append([str(clients), _rounded(both), _rounded(day), _rounded(day and day / 10)])
+    return _table(["clients", "operations a second", "a day", "a day, at a tenth of that"], rows)
+
+
 def _growth(figures: Figures) -> str:
     rows = [
         [
@@ -202,6 +217,7 @@ TABLES: Mapping[str, Callable[[Figures], str]] = {
     "packages": _packages,
     "passing": _passing,
     "load": _load,
+    "capacity": _capacity,
     "growth": _growth,
     "purge": _purge,
 }
@@ -222,6 +238,11 @@ def _ratio(figures: Figures, name: str) -> str:
 def _milliseconds(figures: Figures, name: str) -> str:
     one = figures.get(name)
     return UNKNOWN if one is None else f"{one['median_us'] / 1000:.1f}"
+
+
+def _rounded(value: float | None) -> str:
+    """Give two significant digits, since more would promise too much."""
+    return UNKNOWN if value is None else f"{float(f'{value:.1e}'):,.0f}"
 
 
 def _number(figures: Figures, name: str, key: str, unit: str = "") -> str:

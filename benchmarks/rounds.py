@@ -13,6 +13,7 @@ from typing import Any
 WARM_UP = 8
 # The least of so many calls is the subject's time in a round: the others met somebody else's work.
 CALLS = 3
+TRANSACTIONS = ("BEGIN", "COMMIT", "RELEASE", "ROLLBACK", "SAVEPOINT")
 
 
 def _nothing(_result: Any) -> None:
@@ -59,6 +60,24 @@ def play(
     finally:
         gc.unfreeze()
     return times
+
+
+def statements(subject: Subject) -> int:
+    """Count the statements of one call, without those that begin and end transactions."""
+    from django.db import connection
+
+    counted: list[str] = []
+
+    def count(execute: Callable[..., Any], sql: str, *arguments: Any) -> Any:
+        if not sql.startswith(TRANSACTIONS):
+            counted.append(sql)
+        return execute(sql, *arguments)
+
+    call = subject.prepare()
+    with connection.execute_wrapper(count):
+        result = call()
+    subject.finish(result)
+    return len(counted)
 
 
 def _timed(subject: Subject) -> float:
