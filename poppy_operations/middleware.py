@@ -140,4 +140,4 @@ def _finish(request: HttpRequest, response: HttpResponseBase) -> None:
     atomic_requests.take_back_rollback(request)
     if logins.has_changed(request):
         logins.settle_session(request, response.status_code)
-    renewing.settle(request, response)
+    renewing.renew_mark(request, response)

@@ -6,7 +6,7 @@ from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpRequest
 
 
-def is_lost(request: HttpRequest) -> bool:
+def is_body_lost(request: HttpRequest) -> bool:
     """Whether a body was announced that whoever reads the request would find empty.
 
     Such a body was sent in chunks, or by HTTP/2, without a ``Content-Length``, or with one that is

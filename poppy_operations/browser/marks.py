@@ -152,7 +152,7 @@ def is_read(session: SessionBase) -> bool:
     return "_session_cache" in vars(session)
 
 
-def is_lost(session: SessionBase) -> bool:
+def is_session_lost(session: SessionBase) -> bool:
     """Whether a Django session was read with the mark, and somebody took it out."""
     return bool(_lost(session))
 

@@ -26,12 +26,12 @@ def is_due(request: HttpRequest, response: HttpResponseBase) -> bool:
     if not marks.is_read(session):
         # Django is about to read and to save it, by which it lives longer.
         return settings.SESSION_SAVE_EVERY_REQUEST and mark_cookies.seconds_left(request) > 0
-    if marks.is_lost(session) or marks.is_cleared_unread(session):
+    if marks.is_session_lost(session) or marks.is_cleared_unread(session):
         return True
     return marks.MARK in session and _is_short(request, _lifetime_of(session))
 
 
-def settle(request: HttpRequest, response: HttpResponseBase) -> None:
+def renew_mark(request: HttpRequest, response: HttpResponseBase) -> None:
     """Put the mark back where it was lost, and set or delete the browser's cookie.
 
     With an error of the server Django saves no session, so that nothing becomes of the mark either.

@@ -38,7 +38,7 @@ from poppy_operations.models.lengths import NAME_LENGTH, RETURN_TO_LENGTH
 from poppy_operations.responses.bodies import refused
 from poppy_operations.sessions.refusals import InsufficientScope, InvalidSession, SessionRefused
 from poppy_operations.sessions.session import Session
-from poppy_operations.unread_bodies import is_lost
+from poppy_operations.unread_bodies import is_body_lost
 
 logger = logging.getLogger("poppy_operations")
 
@@ -118,7 +118,7 @@ def _wanted(request: HttpRequest) -> dict[str, Any]:
 
 def _body(request: HttpRequest) -> bytes:
     """Read the body; one that cannot be read is none, and must not pass for an empty one."""
-    if is_lost(request):
+    if is_body_lost(request):
         message = "The body came without a Content-Length, or with one that is no number."
         raise BadRequest(message)
     try:

@@ -15,7 +15,7 @@ from django.test import Client, RequestFactory
 from rest_framework.request import Request
 
 from poppy_operations.models import Join
-from poppy_operations.unread_bodies import is_lost
+from poppy_operations.unread_bodies import is_body_lost
 from tests.browser import endings
 from tests.browser.site import agent_headers
 
@@ -181,13 +181,13 @@ def test_what_needs_the_length_loses_the_body_under_asgi(content_type: str) -> N
     chunked = {"transfer_encoding": "chunked"}
     for version, headers in (("1.1", chunked), ("2", {}), ("3", {})):
         request = asgi_request(content_type, version, **headers)
-        assert is_lost(request) is (content_type == MULTIPART)
-        assert is_lost(framework_request(request))
+        assert is_body_lost(request) is (content_type == MULTIPART)
+        assert is_body_lost(framework_request(request))
         assert not framework_request(request).data or content_type != JSON
     for version, headers in (("1.1", {}), ("2", {"content_length": "3"})):
         request = asgi_request(content_type, version, **headers)
-        assert not is_lost(request)
-        assert not is_lost(framework_request(request))
+        assert not is_body_lost(request)
+        assert not is_body_lost(framework_request(request))
 
 
 def framework_request(request: HttpRequest) -> Any:
@@ -201,5 +201,5 @@ def test_nobody_reads_a_body_without_a_length_under_wsgi(content_type: str) -> N
     request = RequestFactory().generic("POST", "/", content_type=content_type, **environ)
     request.META["CONTENT_TYPE"] = content_type
     assert request.body == b""
-    assert is_lost(request)
-    assert is_lost(framework_request(request))
+    assert is_body_lost(request)
+    assert is_body_lost(framework_request(request))
