@@ -24,6 +24,7 @@ from poppy_operations.doors.gating import (
 )
 from poppy_operations.doors.http_asker import HttpAsker
 from poppy_operations.doors.http_content import by_bytes, http_content
+from poppy_operations.doors.http_uploads import note_uploads
 from poppy_operations.doors.plain import (
     SESSION_CHECK,
     holder,
@@ -121,6 +122,7 @@ def _call(
         results=_ViewsResponses(request),
         request=django_request,
         content=partial(_content, request, action.name, ignore),
+        prepare=partial(note_uploads, django_request),
         terms=terms,
         body=body,
         ignore=ignore,

@@ -5,13 +5,20 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from ipaddress import IPv6Address
 from typing import Any
+from urllib.parse import urlsplit
 
+from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest, QueryDict
 from django.utils.datastructures import MultiValueDict
 
-from poppy_operations.gate.comparing import RequestContent, file_content, plain, without
+from poppy_operations.doors.http_uploads import upload_contents
+from poppy_operations.gate.comparing import RequestContent
+from poppy_operations.gate.ignoring import without
 from poppy_operations.responses.continuing import CSRF_FIELD
+
+DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 def http_content(
@@ -23,22 +30,54 @@ def http_content(
     ignore: Sequence[str] = (),
 ) -> RequestContent:
     """Read a request. ``data`` is its parsed body: JSON by value, or a form's fields."""
+    is_form = isinstance(data, MultiValueDict)
+    body = _form(request, data, files or MultiValueDict()) if is_form else data
     return RequestContent(
         target=_target(request, action),
         query=without(_fields(request.GET), ignore),
-        body=without(_body(data, files), ignore),
+        body=without(body, ignore),
+        is_form=is_form,
+        target_before=_target_before(request, action),
     )
 
 
 def _target(request: HttpRequest, action: str) -> dict[str, Any]:
-    match = request.resolver_match
+    host, port = _authority(request.get_host(), request.scheme or "")
     return {
         "action": action,
         "method": request.method,
-        "host": request.get_host(),
-        "route": request.path if match is None else match.route,
-        "arguments": {} if match is None else plain(_arguments(match.args, match.kwargs)),
+        "scheme": request.scheme,
+        "host": host,
+        "port": port,
+        # A pattern may well match more than its arguments tell.
+        "path": request.path,
+        **_route(request),
     }
+
+
+def _target_before(request: HttpRequest, action: str) -> dict[str, Any]:
+    host = request.get_host()
+    return {"action": action, "method": request.method, "host": host, **_route(request)}
+
+
+def _route(request: HttpRequest) -> dict[str, Any]:
+    match = request.resolver_match
+    return {
+        "route": request.path if match is None else match.route,
+        "arguments": {} if match is None else _arguments(match.args, match.kwargs),
+    }
+
+
+def _authority(authority: str, scheme: str) -> tuple[str, int | None]:
+    """The host in its one spelling, and the port, which may be left out if it is the scheme's."""
+    try:
+        parts = urlsplit(f"//{authority}")
+        host, port = (parts.hostname or "").rstrip("."), parts.port
+        if ":" in host:
+            host = IPv6Address(host).compressed
+    except ValueError:  # A site that allows every host is asked for some that are none.
+        return authority.lower(), None
+    return host, port or DEFAULT_PORTS.get(scheme)
 
 
 def _arguments(args: Iterable[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
@@ -49,13 +88,19 @@ def _fields(data: MultiValueDict[str, Any]) -> dict[str, Any]:
     return {name: data.getlist(name) for name in data if name != CSRF_FIELD}
 
 
-def _body(data: Any, files: MultiValueDict[str, Any] | None) -> Any:
-    if isinstance(data, MultiValueDict):
-        fields: dict[str, Any] = {name: plain(value) for name, value in _fields(data).items()}
-        for name, uploads in files.lists() if files else ():
-            fields[name] = [*fields.get(name, []), *map(file_content, uploads)]
-        return fields
-    return plain(data)
+def _form(
+    request: HttpRequest, data: MultiValueDict[str, Any], files: MultiValueDict[str, Any]
+) -> dict[str, Any]:
+    fields = _fields(data)
+    for name, uploads in files.lists():
+        fields[name] = [*fields.get(name, []), *uploads]
+    return {name: _values(request, name, values) for name, values in fields.items()}
+
+
+def _values(request: HttpRequest, name: str, values: Sequence[Any]) -> list[Any]:
+    texts = [value for value in values if not isinstance(value, UploadedFile)]
+    uploads = [value for value in values if isinstance(value, UploadedFile)]
+    return [*texts, *upload_contents(request, name, uploads)]
 
 
 def parsed_body(request: HttpRequest) -> Any:
@@ -82,6 +127,6 @@ def parsed_body(request: HttpRequest) -> Any:
     return by_bytes(raw) if raw else QueryDict()
 
 
-def by_bytes(raw: bytes) -> dict[str, str]:
-    """Content that nobody parses: it is the same where its bytes are."""
-    return {"bytes": hashlib.sha256(raw).hexdigest()}
+def by_bytes(raw: bytes) -> bytes:
+    """What stands for content that nobody parses: it is the same where its bytes are."""
+    return hashlib.sha256(raw).digest()

@@ -16,6 +16,7 @@ from poppy_operations.declarations.current import CurrentOperation
 from poppy_operations.declarations.declared_action import DeclaredAction
 from poppy_operations.doors.http_asker import HttpAsker
 from poppy_operations.doors.http_content import http_content, parsed_body
+from poppy_operations.doors.http_uploads import note_uploads
 from poppy_operations.gate.calls import Call
 from poppy_operations.gate.comparing import RequestContent
 from poppy_operations.site_responses import SiteResponses
@@ -41,6 +42,7 @@ def plain_call(
         results=SiteResponses(),
         request=request,
         content=partial(_content, request, action.name, ignore),
+        prepare=partial(note_uploads, request),
         terms=terms,
         body=body,
         ignore=ignore,

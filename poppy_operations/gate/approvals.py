@@ -35,6 +35,7 @@ from poppy_operations.protocol.approval import (
 )
 from poppy_operations.protocol.canonical import freeze
 from poppy_operations.protocol.operation import DeclineStatement
+from poppy_operations.protocol.owner import Owner
 
 PERFORMING_RETRY_AFTER_S = 2
 UNKNOWN_RETRY_AFTER_S = 60
@@ -91,20 +92,20 @@ def checks_1_and_2(
         claims.free(operation, call.now)
         return checks_1_and_2(call, caller, statement)
     if operation.state == Operation.State.PERFORMED:
-        return _replay(call, found, statement)
+        return _replay(call, caller.owner, found, statement)
     if operation.state == Operation.State.PERFORMING:
         return still_performing(operation)
     return found
 
 
-def _replay(call: Call, found: Revision, statement: ApprovalStatement) -> Answer:
+def _replay(call: Call, owner: Owner, found: Revision, statement: ApprovalStatement) -> Answer:
     performance = found.operation.performance
     performed = performance.revision
     performed.operation = found.operation
-    if performed.target_digest not in call.target_digests:
+    if not call.is_at_target_of(performed, owner):
         return PlainlyPerformed(found.operation.operation_id)
     differs = statement.revision != performed.revision
-    if differs or performed.raw_digest not in call.raw_digests:
+    if differs or not call.is_sent_again(performed, owner):
         log_of(
             logging.INFO,
             "An operation's answer was given again to a request that differs from the first one.",

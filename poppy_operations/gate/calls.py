@@ -13,11 +13,15 @@ from django.utils import timezone
 from poppy_operations.declarations.current import CurrentOperation
 from poppy_operations.declarations.declared_action import DeclaredAction
 from poppy_operations.declarations.terms import Terms
-from poppy_operations.gate.comparing import RequestContent, keyed_digests
+from poppy_operations.gate import earlier
+from poppy_operations.gate.comparing import RequestContent
 from poppy_operations.gate.door import Asker, Results
+from poppy_operations.gate.parts import Parts, is_earlier, keyed
 from poppy_operations.gate.sync_and_async import Steps, site
+from poppy_operations.models import Revision
 from poppy_operations.protocol import interfaces
 from poppy_operations.protocol.interfaces import Interface
+from poppy_operations.protocol.owner import Owner
 
 # How often a request is looked at while others are faster, before it is answered as busy.
 TRIES = 4
@@ -51,11 +55,13 @@ class Call(Job):
 
     ``allowed`` is the site's own code too. ``replay`` gives an answer again if its body was not
     stored, such as a stream's. ``interface`` is the door's own, for requests in a Session; what a
-    joined browser sends is the website's whatever the door.
+    joined browser sends is the website's whatever the door. ``prepare`` is called for an agent's
+    request before the site's code has its turn.
     """
 
     asker: Asker
     content: Callable[[], RequestContent]
+    prepare: Callable[[], Any] = _no_one
     allowed: Callable[[], Any] = _no_one
     replay: Callable[[CurrentOperation], Any] | None = None
     ignore: Sequence[str] = ()
@@ -63,30 +69,28 @@ class Call(Job):
     conversation: str = ""
 
     @cached_property
-    def _content(self) -> RequestContent:
+    def asked(self) -> RequestContent:
+        """What the request asks for, read once."""
         return self.content()
 
-    @cached_property
-    def target_digests(self) -> list[str]:
-        """Digests of the target of the request, one for each key."""
-        return keyed_digests(self._content.target_text)
+    def target_digests(self, owner: Owner) -> list[str]:
+        """Digests of where the request goes, one for each key."""
+        return keyed(self.asked.target_text, owner)
 
-    @cached_property
-    def raw_digests(self) -> list[str]:
+    def sent_digests(self, owner: Owner) -> list[str]:
         """Digests of the whole request by value, one for each key."""
-        return keyed_digests(self._content.raw_text)
+        return keyed(self.asked.sent.text, owner)
 
-    def meaning_text(self, terms: Terms) -> str:
-        """The request by meaning, as canonical text."""
-        return self._content.meaning_text(terms.content, self.ignore)
+    def is_at_target_of(self, revision: Revision, owner: Owner) -> bool:
+        """Whether the request goes to where a revision of this owner was asked for."""
+        stored = revision.target_digest
+        if is_earlier(stored):
+            return stored in earlier.target_digests(self.asked.target_before)
+        return stored in self.target_digests(owner)
 
-    def field_digests(self) -> dict[str, str]:
-        """Short digests by field, for naming differences."""
-        return self._content.field_digests()
-
-    def differing_fields(self, stored: str) -> tuple[str, ...]:
-        """Names of the fields that differ from those of a stored revision."""
-        return self._content.differing_fields(stored)
+    def is_sent_again(self, revision: Revision, owner: Owner) -> bool:
+        """Whether the request is, by value, the one that got a revision of this owner."""
+        return revision.raw_digest in self.sent_digests(owner)
 
 
 @dataclass(frozen=True)
@@ -94,14 +98,12 @@ class Wanted:
     """What a call asks for, once the site has said its terms."""
 
     terms: Terms
-    content_digests: list[str]
-    content_text: str
+    parts: Parts
 
     @classmethod
     def of(cls, call: Call, terms: Terms) -> Wanted:
         """Evaluate the terms and the content of a call, once."""
-        text = call.meaning_text(terms)
-        return cls(terms, keyed_digests(text), text)
+        return cls(terms, call.asked.meant(terms.content, call.ignore))
 
 
 def denied(call: Call) -> Steps[Any]:

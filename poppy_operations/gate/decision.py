@@ -25,12 +25,19 @@ from poppy_operations.gate.approvals import (
     is_named,
     still_performing,
 )
+from poppy_operations.gate.asks import Ask
 from poppy_operations.gate.callers import Caller
 from poppy_operations.gate.calls import TRIES, Call, Wanted, asked_terms
 from poppy_operations.gate.performing import perform_approved
 from poppy_operations.gate.performing.attempt import Attempt
-from poppy_operations.gate.returning import Ask, ask, ask_under_way
-from poppy_operations.gate.revisions import has_record, is_expired, is_in_use, live_revisions
+from poppy_operations.gate.returning import ask, ask_under_way
+from poppy_operations.gate.revisions import (
+    has_record,
+    is_expired,
+    is_in_use,
+    live_revisions,
+    read_in_full,
+)
 from poppy_operations.gate.sync_and_async import Steps, deciding
 from poppy_operations.gate.transactions import transacted
 from poppy_operations.gate.ungated import perform_ungated
@@ -102,11 +109,12 @@ def _tried(findings: Findings) -> Steps[Answer | Lost]:
 def performed_or_performing(findings: Findings) -> Answer | None:
     """Checks 1 and 2, before the site validates: a performed action changes what it says."""
     call, caller = findings.call, findings.caller
+    call.prepare()
     if caller.owner is None:
         return None
     if caller.interface.approvals_recorded:
         rows = findings.rows = _picture(call, caller.owner)
-        in_use = [row for row in rows if is_in_use(row) and row.raw_digest in call.raw_digests]
+        in_use = [row for row in rows if is_in_use(row) and call.is_sent_again(row, caller.owner)]
         return _repeated(findings, in_use[0], rows) if in_use else None
     if findings.statement is None:
         return None
@@ -124,15 +132,15 @@ def _repeated(findings: Findings, in_use: Revision, rows: Sequence[Revision]) ->
     return still_performing(in_use.operation)
 
 
-def _picture(call: Call, owner: Owner, slot: str | None = None) -> Sequence[Revision]:
+def _picture(call: Call, owner: Owner, slots: Sequence[str] = ()) -> Sequence[Revision]:
     """The owner's live revisions, once every attempt that lapsed has been freed."""
-    rows = live_revisions(owner, call.now, slot)
+    rows = live_revisions(owner, call.now, slots)
     lapsed = {
         row.operation_id: row.operation for row in rows if claims.is_lapsed(row.operation, call.now)
     }
     for operation in lapsed.values():
         claims.free(operation, call.now)
-    return live_revisions(owner, call.now, slot) if lapsed else rows
+    return live_revisions(owner, call.now, slots) if lapsed else rows
 
 
 def _needs_approval(findings: Findings, wanted: Wanted) -> bool:
@@ -143,7 +151,7 @@ def _needs_approval(findings: Findings, wanted: Wanted) -> bool:
     if caller.owner is None:
         return False
     asked = Ask(findings.call, caller, caller.owner, wanted)
-    rows = _picture(findings.call, caller.owner, asked.slot)
+    rows = _picture(findings.call, caller.owner, asked.slots)
     return any(asked.is_same_action(row) and _binds(row, findings.call.now) for row in rows)
 
 
@@ -203,6 +211,9 @@ def _recorded(findings: Findings, asked: Ask) -> Steps[Outcome | None]:
     for revision in findings.rows or ():
         if not _matches(revision, asked):
             continue
+        revision.terms = asked.wanted.terms.text  # the same, or it would not match
+        if "summary" in revision.get_deferred_fields():
+            yield from deciding(partial(read_in_full, revision))
         attempt = Attempt.of(call, caller, revision, revision.record, None)
         outcome = yield from perform_approved(attempt)
         if isinstance(outcome, StillPerforming):

@@ -2,80 +2,38 @@
 
 from __future__ import annotations
 
-import logging
-import secrets
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from datetime import datetime, timedelta
 
 from poppy_operations.conf import conf
-from poppy_operations.declarations.terms import Each
 from poppy_operations.gate.answers import Answer, ApprovalRequired, ErrorAnswer, Undeclared
 from poppy_operations.gate.approvals import still_performing
+from poppy_operations.gate.asks import Ask, differing_fields
 from poppy_operations.gate.callers import Caller
-from poppy_operations.gate.calls import TRIES, Call, Wanted
+from poppy_operations.gate.calls import TRIES, Call
 from poppy_operations.gate.revisions import (
     has_record,
+    is_expired,
     is_in_use,
     is_returnable,
     live_revisions,
+    read_in_full,
     record_of,
     seconds,
     serves_again,
 )
 from poppy_operations.lifecycle import asking, claims
 from poppy_operations.lifecycle.durable import Busy
-from poppy_operations.logs import log_of
 from poppy_operations.models import Operation, Revision
-from poppy_operations.protocol.canonical import digest
-from poppy_operations.protocol.content import canonical_content
 from poppy_operations.protocol.operation import ReturnedOperation
 from poppy_operations.protocol.owner import Owner
 from poppy_operations.sessions.clock import epoch
 from poppy_operations.summaries import warn_in_debug
 
-
-@dataclass(frozen=True)
-class Ask:
-    """One ask of one owner. ``named`` is the revision that the answer must not be (6)."""
-
-    call: Call
-    caller: Caller
-    owner: Owner
-    wanted: Wanted
-    named: str = ""
-
-    @cached_property
-    def slot(self) -> str:
-        """Where at most one operation that is not performed stands: what the site calls one action.
-
-        Where every ask is an action of its own, it is a new one for each, and stays this ask's.
-        Not keyed, so that a new SECRET_KEY cannot let a second operation stand beside one that is
-        being performed.
-        """
-        terms = self.wanted.terms
-        if terms.same_action is Each:
-            return digest(secrets.token_hex(16))
-        key = self.wanted.content_text if terms.same_action is None else terms.same_action_text
-        interface, action = self.caller.interface.name, self.call.action.name
-        return digest(
-            canonical_content([self.owner.digest, interface, self.call.conversation, action, key])
-        )
-
-    def is_same(self, revision: Revision) -> bool:
-        """Whether a revision describes exactly this request (check 3)."""
-        return revision.terms_digest == self.wanted.terms.digest and self._has_content_of(revision)
-
-    def is_same_action(self, revision: Revision) -> bool:
-        """Whether a revision is of the action that this request is for, whatever its terms."""
-        return revision.operation.slot == self.slot or self._has_content_of(revision)
-
-    def _has_content_of(self, revision: Revision) -> bool:
-        return (
-            revision.content_digest in self.wanted.content_digests
-            and revision.operation.action == self.call.action.name
-            and revision.operation.interface == self.caller.interface.name
-        )
+# An owner's live revisions, approved and under way ones among them, for each one that may be open.
+LIVE_FOR_EACH_OPEN = 10
+LONG = timedelta(minutes=1)
 
 
 def ask(asked: Ask, rows: Sequence[Revision] | None = None) -> Answer:
@@ -87,7 +45,7 @@ def ask(asked: Ask, rows: Sequence[Revision] | None = None) -> Answer:
         return Undeclared(asked.caller.refusal.response)
     for _ in range(TRIES):
         if rows is None:
-            rows = live_revisions(asked.owner, asked.call.now, asked.slot)
+            rows = live_revisions(asked.owner, asked.call.now, asked.slots)
         answer = _ask_once(asked, rows)
         if answer is not None:
             return answer
@@ -98,7 +56,7 @@ def ask(asked: Ask, rows: Sequence[Revision] | None = None) -> Answer:
 
 def _ask_once(asked: Ask, rows: Sequence[Revision]) -> Answer | None:
     now = asked.call.now
-    mine = [revision for revision in rows if revision.operation.slot == asked.slot]
+    mine = asked.of_slot(rows)
     operation = mine[0].operation if mine else None
     if operation is not None and operation.state == Operation.State.PERFORMING:
         if claims.is_lapsed(operation, now):
@@ -108,7 +66,8 @@ def _ask_once(asked: Ask, rows: Sequence[Revision]) -> Answer | None:
             return still_performing(operation)
     for revision in mine:
         if asked.is_same(revision) and _is_for(asked, revision):
-            return returned(revision, asked.caller, differing=_differing(asked, rows))
+            read_in_full(revision)
+            return returned(revision, asked.caller, differing=differing_fields(asked, rows))
     refused = _make_room(asked, rows)
     if refused is not None:
         return refused
@@ -119,7 +78,11 @@ def _ask_once(asked: Ask, rows: Sequence[Revision]) -> Answer | None:
         if operation is None
         else asking.return_revision(row, operation, now)
     )
-    return None if new is None else returned(new, asked.caller, differing=_differing(asked, rows))
+    return (
+        None
+        if new is None
+        else returned(new, asked.caller, differing=differing_fields(asked, rows))
+    )
 
 
 def _is_for(asked: Ask, revision: Revision) -> bool:
@@ -132,11 +95,13 @@ def _is_for(asked: Ask, revision: Revision) -> bool:
 
 
 def _make_room(asked: Ask, rows: Sequence[Revision]) -> ErrorAnswer | None:
-    """Keep an owner's unexpired revisions without approval below the cap.
+    """Keep an owner's unexpired revisions without approval below the cap, and all rows bounded.
 
     A revision whose terms nobody has seen gives way; where all were seen, the ask has to wait.
     """
     now = asked.call.now
+    if len(rows) >= conf.open_revisions * LIVE_FOR_EACH_OPEN:
+        return _rate_limited(rows, now)
     waiting = [
         revision
         for revision in rows
@@ -147,10 +112,15 @@ def _make_room(asked: Ask, rows: Sequence[Revision]) -> ErrorAnswer | None:
     # Rows without a record come in the order in which they were returned.
     oldest = next((revision for revision in waiting if revision.looked_up_at is None), None)
     if oldest is not None:
-        asking.retire(oldest, now)
+        asking.give_way(oldest)
         return None
-    first = min(revision.expires_at for revision in waiting)
-    wait_s = max(1, int((first - seconds(now)).total_seconds()) + 1)
+    return _rate_limited(waiting, now)
+
+
+def _rate_limited(rows: Sequence[Revision], now: datetime) -> ErrorAnswer:
+    """The answer until the first of the revisions expires, or an attempt may have ended."""
+    waits = [row.expires_at - seconds(now) for row in rows if not is_expired(row, now)]
+    wait_s = int(min(waits, default=LONG).total_seconds()) + 1
     return ErrorAnswer("rate_limited", headers={"Retry-After": str(wait_s)})
 
 
@@ -162,13 +132,13 @@ def _row(asked: Ask) -> asking.Asked:
         interface=asked.caller.interface.name,
         owner=asked.owner,
         conversation=call.conversation,
-        slot=asked.slot,
+        slot=asked.slots[0],
         terms=terms.text,
         terms_digest=terms.digest,
-        target_digest=call.target_digests[0],
-        raw_digest=call.raw_digests[0],
-        content_digest=asked.wanted.content_digests[0],
-        content_fields=call.field_digests(),
+        target_digest=call.target_digests(asked.owner)[0],
+        raw_digest=call.sent_digests(asked.owner)[0],
+        content_digest=asked.content_digests[0],
+        content_fields=asked.wanted.parts.field_digests(asked.owner)[0],
         summary=terms.summary_text,
         lifetime=call.action.lifetime,
     )
@@ -182,6 +152,7 @@ def ask_under_way(call: Call, caller: Caller, in_use: Revision, rows: Sequence[R
     if caller.refusal is not None or caller.owner is None:
         return still_performing(in_use.operation)
     operation = in_use.operation
+    read_in_full(in_use)
     for _ in range(TRIES):
         for revision in rows:
             if revision.operation_id == operation.pk and _repeats(revision, in_use, call):
@@ -221,7 +192,7 @@ def _copy(call: Call, in_use: Revision, operation: Operation, owner: Owner) -> a
         target_digest=in_use.target_digest,
         raw_digest=in_use.raw_digest,
         content_digest=in_use.content_digest,
-        content_fields=call.field_digests(),
+        content_fields=json.loads(in_use.content_fields),
         summary=in_use.summary,
         lifetime=call.action.lifetime,
     )
@@ -250,28 +221,3 @@ def as_returned(revision: Revision) -> ReturnedOperation:
         expires_at=epoch(revision.expires_at),
         summary=revision.summary,
     )
-
-
-def _differing(asked: Ask, rows: Sequence[Revision]) -> tuple[str, ...]:
-    """The fields by which the request misses an approval of the very same terms.
-
-    Names only: a site that finds its nonce here puts it into ``ignore=``.
-    """
-    for revision in rows:
-        if (
-            has_record(revision)
-            and revision.operation.action == asked.call.action.name
-            and revision.operation.interface == asked.caller.interface.name
-            and revision.terms_digest == asked.wanted.terms.digest
-        ):
-            fields = asked.call.differing_fields(revision.content_fields)
-            log_of(
-                logging.INFO,
-                "An approval has the same terms and other content: %s",
-                ", ".join(fields),
-                operation_id=revision.operation.operation_id,
-                action=asked.call.action.name,
-                fields=list(fields),
-            )
-            return fields
-    return ()

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from django.db.models import BooleanField, Case, Exists, OuterRef, Q, Value, When
+from django.db.models import BooleanField, Case, Exists, F, OuterRef, Q, Subquery, Value, When
+from django.db.models.functions import Substr
 
 from poppy_operations.models import Approval, Decline, Operation, Revision
 from poppy_operations.models.databases import write_alias
 from poppy_operations.protocol.owner import Owner
 
+# Longer summaries are read when they are needed.
+BRIEF = 1000
 LIVE = (Operation.State.OPEN, Operation.State.PERFORMING)
 
 
@@ -95,22 +98,44 @@ def _record_declined() -> Exists:
     )
 
 
-def live_revisions(owner: Owner, now: datetime, slot: str | None = None) -> Sequence[Revision]:
+def live_revisions(owner: Owner, now: datetime, slots: Sequence[str] = ()) -> Sequence[Revision]:
     """Every live revision of an owner, in the order in which approvals were recorded for them.
 
-    Those that can still be approved, those of operations that are being performed and, where it is
-    named, those in a slot. One query serves the match, the slot and the cap.
+    Those that can still be approved, and of each operation that is being performed, or stands in a
+    slot that is named, what tells of it. One query serves the match, the slot and the cap. Long
+    texts stay where they are until somebody asks for them.
     """
-    wanted = Q(expires_at__gte=seconds(now)) | Q(operation__state=Operation.State.PERFORMING)
-    if slot is not None:
-        wanted |= Q(operation__slot=slot)
-    return list(
+    newest = Revision.objects.filter(operation=OuterRef("operation")).order_by("-number")
+    is_newest = Q(number=Subquery(newest.values("number")[:1]))
+    is_in_use = Q(record=F("operation__approval"))
+    wanted = (
+        Q(expires_at__gte=seconds(now), retired_at=None)
+        | Q(Q(operation__state=Operation.State.PERFORMING), is_newest | is_in_use)
+        | Q(Q(operation__slot__in=slots), is_newest)
+    )
+    rows = (
         Revision.objects.using(write_alias())
         .select_related("operation", "record")
+        .defer("terms", "summary", "content_fields")
         .filter(wanted, operation__owner_digest=owner.digest, operation__state__in=LIVE)
-        .annotate(record_declined=_record_declined())
+        .annotate(record_declined=_record_declined(), brief=Substr("summary", 1, BRIEF + 1))
         .order_by("record__received_at", "pk")
     )
+    return [_with_summary(row) for row in rows]
+
+
+def _with_summary(revision: Revision) -> Revision:
+    brief: str | None = revision.brief  # type: ignore[attr-defined]  # an annotation, as above
+    if brief is None or len(brief) <= BRIEF:
+        revision.summary = brief
+    return revision
+
+
+def read_in_full(revision: Revision) -> None:
+    """Read what a live revision was listed without, here and now: a replica may not have it yet."""
+    deferred = revision.get_deferred_fields()
+    if deferred:
+        revision.refresh_from_db(using=write_alias(), fields=deferred)
 
 
 def record_of(revision: Revision) -> Approval | None:

@@ -132,11 +132,28 @@ def mark_looked_up(revision: Revision, now: datetime) -> None:
     )
 
 
-def retire(revision: Revision, now: datetime) -> bool:
-    """Let a revision that nobody ever looked up give way. False where somebody just did."""
-    unseen = (
-        Revision.objects.using(write_alias())
-        .filter(pk=revision.pk, looked_up_at=None, retired_at=None)
-        .filter(~Exists(Approval.objects.filter(recorded_for=OuterRef("pk"))))
+def give_way(revision: Revision) -> bool:
+    """Delete a revision that nobody ever looked up, and its operation if that has no other.
+
+    False where somebody just looked it up, or it is gone.
+    """
+    operation = revision.operation
+    unseen = Revision.objects.filter(pk=revision.pk, looked_up_at=None).filter(
+        ~Exists(Approval.objects.filter(recorded_for=OuterRef("pk")))
     )
-    return bool(durably(lambda: unseen.update(retired_at=now)))
+    empty = Operation.objects.filter(
+        pk=operation.pk, state=Operation.State.OPEN, revision_count=operation.revision_count
+    ).filter(~Exists(Revision.objects.filter(operation=OuterRef("pk"))))
+
+    def write() -> bool:
+        # One statement for each, which looks and deletes: delete() would look first. What belongs
+        # to a row in the meantime makes the commit fail.
+        gone = unseen._raw_delete(write_alias())  # noqa: SLF001  nothing public does it
+        if gone:
+            empty._raw_delete(write_alias())  # noqa: SLF001  as above
+        return bool(gone)
+
+    try:
+        return durably(write)
+    except IntegrityError:
+        return False

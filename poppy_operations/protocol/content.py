@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
@@ -13,34 +15,81 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
+from poppy_operations.protocol.plain_json import (
+    DEEPEST_CONTENT,
+    Unreadable,
+    integer,
+    plain_json,
+    string,
+)
+
 logger = logging.getLogger("poppy_operations")
 
-DEEPEST_CONTENT = 100
+# As floats are written: up to this many digits before the point, and few zeros after it.
+DIGITS = 16
+SMALLEST_POINT = -4
+
+Resolve = Callable[[object], object]
+
+# What Python says of an object that says nothing of itself: another one each time.
+_ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
 
 
-def canonical_content(value: object) -> str:
+@dataclass(frozen=True)
+class Encoded:
+    """Content whose text is known already."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class FileContent:
+    """What an upload is compared by."""
+
+    name: str | None
+    kind: str | None
+    size: int | None
+    digest: str
+
+
+def canonical_content(value: object, resolve: Resolve | None = None) -> str:
     """Return the canonical JSON text of a request's content, in ASCII.
 
     Numbers are compared by value (``1``, ``1.0`` and ``Decimal("1.00")`` are one), a string is
     never a number, objects have no order and arrays do. Sets are arrays in a fixed order. What
-    JSON does not know is an object with one member that begins with ``$``; a key that begins so
+    JSON does not know is an object with one member that begins with ``$``; a string that begins so
     gets a second one, hence nothing from outside can pass for it. A row of a database is its
     primary key.
 
     It never raises. Content that cannot be read to its end (inside itself, over a hundred deep, an
-    open file, an object whose text fails) gets a text of its own each time: it equals nothing, so
-    no approval of other content covers it.
+    open file, an object whose text fails or is another one each time) gets a text of its own: it
+    equals nothing, so no approval of other content covers it.
+
+    What is no plain JSON is first given to ``resolve``, which puts what we know in the place of
+    what the site's framework knows.
     """
     try:
-        return _content(value, 0)
+        return stable_content(value, resolve)
     except Exception as error:  # noqa: BLE001 - objects of a form or serializer may raise anything
         # The type only: a message could repeat the content.
         logger.warning("Content cannot be compared: %s", type(error).__name__)
         return _tagged("unreadable", json.dumps(secrets.token_hex()))
 
 
-class _Unreadable(ValueError):
-    """Content that has no text of its own, or is nested deeper than anything with a meaning."""
+def is_unreadable(text: str) -> bool:
+    """Whether there is something in a canonical text that cannot be compared."""
+    return '"$unreadable":' in text
+
+
+def stable_content(value: object, resolve: Resolve | None = None) -> str:
+    """Return the canonical text, the same one each time.
+
+    Raises whatever the content raises, and ``Unreadable`` for what cannot be compared.
+    """
+    text = plain_json(value)
+    if text is None:
+        text = _content(value if resolve is None else resolve(value), 0)
+    return text
 
 
 def _content(value: object, depth: int) -> str:
@@ -54,8 +103,16 @@ def _tagged(kind: str, text: str) -> str:
     return f'{{"${kind}":{text}}}'
 
 
+def _encoded(value: Encoded, _depth: int) -> str:
+    return value.text
+
+
+def _file(value: FileContent, _depth: int) -> str:
+    return _tagged("file", _array((value.name, value.kind, value.size, value.digest), 0))
+
+
 def _string(value: str, _depth: int) -> str:
-    return json.dumps(str.__str__(value))
+    return string(value)
 
 
 def _none(_value: None, _depth: int) -> str:
@@ -69,9 +126,8 @@ def _boolean(value: bool, _depth: int) -> str:  # noqa: FBT001 - one signature f
 def _integer(value: int, _depth: int) -> str:
     number = int.__index__(value)
     # Python writes no more than 4300 digits at once; Decimal has no such limit.
-    if number.bit_length() > 10_000:
-        return _decimal_number(Decimal(number))
-    return _number(str(number), 0)
+    digits = str(Decimal(number)) if number.bit_length() > 10_000 else str(number)
+    return integer(digits)
 
 
 def _float(value: float, _depth: int) -> str:
@@ -85,20 +141,32 @@ def _decimal(value: Decimal, _depth: int) -> str:
 
 def _decimal_number(value: Decimal) -> str:
     if value.is_nan():
-        return _tagged("number", '"nan"')
+        return "NaN"
     if value.is_infinite():
-        return _tagged("number", '"-inf"' if value.is_signed() else '"inf"')
+        return "-Infinity" if value.is_signed() else "Infinity"
     sign, digits, exponent = value.as_tuple()
-    return _number("-" * sign + "".join(map(str, digits)), int(exponent))
-
-
-def _number(text: str, exponent: int) -> str:
-    """Return the one spelling of a number: an integer that ends in no zero, and an exponent."""
-    significant = text.rstrip("0")
-    if significant in ("", "-"):
+    number = "".join(map(str, digits)).lstrip("0")
+    significant = number.rstrip("0")
+    if not significant:
         return "0"
-    exponent += len(text) - len(significant)
-    return f"{significant}e{exponent}" if exponent else significant
+    return "-" * sign + _number(significant, int(exponent) + len(number) - len(significant))
+
+
+def _number(digits: str, exponent: int) -> str:
+    """Return the one spelling of a number: an integer's, or the one of the shortest float.
+
+    ``digits`` neither begin nor end with a zero.
+    """
+    point = len(digits) + exponent
+    if exponent >= 0:
+        is_large = point > DIGITS
+        return f"{digits}e{exponent}" if is_large and exponent else digits + "0" * exponent
+    if point > 0:
+        return f"{digits[:point]}.{digits[point:]}"
+    if point > SMALLEST_POINT:
+        return f"0.{'0' * -point}{digits}"
+    decimals = f".{digits[1:]}" if len(digits) > 1 else ""
+    return f"{digits[0]}{decimals}e-{1 - point:02}"
 
 
 def _mapping(value: Mapping[object, object], depth: int) -> str:
@@ -106,15 +174,16 @@ def _mapping(value: Mapping[object, object], depth: int) -> str:
     # Of a form's field with several values, items() gives only the last one.
     lists = getattr(value, "lists", None)
     items: Iterable[tuple[object, object]] = lists() if callable(lists) else value.items()
-    members = sorted((_key(key), _content(member, depth + 1)) for key, member in items)
-    return "{" + ",".join(f"{json.dumps(key)}:{member}" for key, member in members) + "}"
+    members = sorted((*_key(key), _content(member, depth + 1)) for key, member in items)
+    return "{" + ",".join(f"{key}:{member}" for _, key, member in members) + "}"
 
 
-def _key(key: object) -> str:
+def _key(key: object) -> tuple[str, str]:
+    """What a key is sorted by, and its text. Only what is no string keeps its single ``$``."""
     if isinstance(key, str):
-        text = str.__str__(key)
-        return f"${text}" if text.startswith("$") else text
-    return f"${_content(key, 0)}"
+        return str.__str__(key), string(key)
+    text = f"${_content(key, 0)}"
+    return text, json.dumps(text)
 
 
 def _array(value: Iterable[object], depth: int) -> str:
@@ -129,7 +198,7 @@ def _set(value: Iterable[object], depth: int) -> str:
 
 def _check(depth: int) -> None:
     if depth >= DEEPEST_CONTENT:
-        raise _Unreadable
+        raise Unreadable
 
 
 def _typed(kind: str, text: Callable[[Any], str], value: object, _depth: int) -> str:
@@ -143,20 +212,31 @@ def _enum(value: Enum, depth: int) -> str:
 def _object(value: object, depth: int) -> str:
     if hasattr(value, "read") or isinstance(value, Iterator):
         # Reading it would use it up, and its text says nothing about what is in it.
-        raise _Unreadable
+        raise Unreadable
     name = json.dumps(_name(value))
     if hasattr(value, "pk"):
         return _tagged("row", f"[{name},{_content(_primary_key(value.pk), depth + 1)}]")
     if isinstance(value, Iterable):
         # The text of a QuerySet shows the first few only.
         return _tagged("object", f"[{name},{_array(value, depth)}]")
-    return _tagged("object", f"[{name},{json.dumps(str(value))}]")
+    return _tagged("object", f"[{name},{string(_own_text(value))}]")
+
+
+def _own_text(value: object) -> str:
+    kind = type(value)
+    if kind.__str__ is object.__str__ and kind.__repr__ is object.__repr__:
+        raise Unreadable
+    text = str(value)
+    # A function's, or that of an object which shows one within it.
+    if _ADDRESS.search(text):
+        raise Unreadable
+    return text
 
 
 def _primary_key(key: object) -> object:
     # A row is what its key says; two rows may well have the same text. Without one it is no row.
     if key is None:
-        raise _Unreadable
+        raise Unreadable
     return key
 
 
@@ -174,6 +254,8 @@ def _moment(value: datetime) -> str:
 
 # In this order: a bool is an int, a datetime is a date, and many an Enum is a str or an int.
 _BY_KIND: tuple[tuple[type, Callable[[Any, int], str]], ...] = (
+    (Encoded, _encoded),
+    (FileContent, _file),
     (str, _string),
     (bool, _boolean),
     (int, _integer),

@@ -378,7 +378,7 @@ def test_a_revision_that_gave_way_is_unknown(signed_out: SessionOf, jacket: Item
     ref = ask(signed_out.browser())
     approval = approval_of(signed_out.look_up(ref))
     Revision.objects.update(looked_up_at=None)
-    assert returning.retire(Revision.objects.get(), timezone.now())
+    assert returning.give_way(Revision.objects.get())
     unknown = answer(signed_out.endpoint(MADE_UP))
     assert answer(signed_out.endpoint(ref)) == unknown
     assert answer(signed_out.endpoint(ref, approval)) == unknown

@@ -196,14 +196,13 @@ def test_return_revision_leaves_other_operations_alone() -> None:
     assert facts(neighbour.operation) == before
 
 
-def test_only_what_was_looked_up_or_gave_way_is_marked() -> None:
+def test_only_what_was_looked_up_is_marked_and_only_what_gave_way_is_gone() -> None:
     seen, gone, other = (returned(interface="website", slot=slot) for slot in ("1", "2", "3"))
     asking.mark_looked_up(seen, NOW)
-    assert asking.retire(gone, NOW)
-    untouched = read(other)
-    assert (untouched.looked_up_at, untouched.retired_at) == (None, None)
-    assert read(seen).retired_at is None
-    assert read(gone).looked_up_at is None
+    assert asking.give_way(gone)
+    assert read(other).looked_up_at is None
+    assert set(Revision.objects.all()) == {seen, other}
+    assert set(Operation.objects.all()) == {seen.operation, other.operation}
 
 
 def test_mark_looked_up_keeps_the_first_time() -> None:
@@ -218,37 +217,58 @@ def assert_near(stored: Any, expected: Any) -> None:
     assert abs(stored - expected) < SECOND
 
 
-def test_retire_lets_what_nobody_looked_up_give_way() -> None:
+def test_what_nobody_looked_up_gives_way_with_its_operation() -> None:
     revision = returned(interface="website")
-    assert asking.retire(revision, NOW)
-    assert_near(read(revision).retired_at, NOW)
-    assert not asking.retire(revision, NOW + SECOND)
-    assert_near(read(revision).retired_at, NOW)
+    assert asking.give_way(revision)
+    assert not Revision.objects.exists()
+    assert not Operation.objects.exists()
+    assert not asking.give_way(revision)
 
 
-def test_retire_spares_what_was_looked_up_meanwhile() -> None:
+def test_an_operation_stays_with_its_other_revisions() -> None:
+    first = returned(interface="website")
+    further = asking.return_revision(ASKED, read(first.operation), NOW)
+    assert further is not None
+    assert asking.give_way(read(first))
+    assert Operation.objects.get() == first.operation
+    assert Revision.objects.get() == further
+    again = asking.return_revision(ASKED, read(first.operation), NOW)
+    assert again is not None
+    assert again.number == 3
+
+
+def test_an_operation_stays_whose_further_revision_the_ask_has_not_seen() -> None:
+    revision = returned(interface="website")
+    assert asking.return_revision(ASKED, read(revision.operation), NOW) is not None
+    assert asking.give_way(revision)
+    assert Operation.objects.get() == revision.operation
+
+
+def test_what_was_looked_up_meanwhile_does_not_give_way() -> None:
     revision = returned(interface="website")
     asking.mark_looked_up(read(revision), NOW)
-    assert not asking.retire(revision, NOW)
+    assert not asking.give_way(revision)
     assert read(revision).retired_at is None
 
 
-def test_retire_spares_what_was_approved_meanwhile() -> None:
+def test_what_was_approved_meanwhile_does_not_give_way() -> None:
     revision = returned(interface="website")
     approving.record(statement_of(revision), revision, sid="ses_1", now=NOW)
-    assert not asking.retire(revision, NOW)
+    assert not asking.give_way(revision)
     assert read(revision).retired_at is None
 
 
-def test_an_approval_in_use_elsewhere_does_not_spare_a_revision() -> None:
+@pytest.mark.django_db(transaction=True)
+def test_what_else_belongs_to_a_revision_keeps_it() -> None:
     revision = returned(interface="website")
     approval_of(revision).save()
-    assert asking.retire(revision, NOW)
+    assert not asking.give_way(revision)
+    assert Revision.objects.get() == revision
 
 
-def test_retire_is_tried_once_more_and_then_busy() -> None:
+def test_giving_way_is_tried_once_more_and_then_busy() -> None:
     revision = returned(interface="website")
-    with in_the_way("UPDATE", 99), pytest.raises(Busy):
-        asking.retire(revision, NOW)
-    with in_the_way("UPDATE", 1):
-        assert asking.retire(revision, NOW)
+    with in_the_way("DELETE", 99), pytest.raises(Busy):
+        asking.give_way(revision)
+    with in_the_way("DELETE", 1):
+        assert asking.give_way(revision)

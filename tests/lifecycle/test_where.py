@@ -63,13 +63,16 @@ def test_what_is_asked_recorded_and_voided_is_beside_its_operation() -> None:
     second = asking.return_revision(further, read(first.operation), NOW)
     assert second is not None
     asking.mark_looked_up(second, NOW)
-    assert asking.retire(first, NOW)
+    asked_again = asking.return_revision(further, read(first.operation), NOW)
+    assert asked_again is not None
+    assert asking.give_way(asked_again)
     assert approving.record(statement_of(second), second, sid="ses_1", now=NOW)
     (approval,) = Approval.objects.using("default").select_related("operation")
     assert approving.void(approval, by="bob", because="", now=NOW)
     stored = [read(row) for row in (first, second)]
-    assert [row.retired_at for row in stored] == [NOW, NOW]
+    assert [row.retired_at for row in stored] == [None, NOW]
     assert read(second).looked_up_at == NOW
+    assert not Revision.objects.using("default").filter(pk=asked_again.pk).exists()
 
 
 def test_what_is_declined_is_beside_its_operation() -> None:

@@ -15,6 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from poppy_operations.protocol.canonical import canonical_content
+from poppy_operations.protocol.content import FileContent
 
 numbers = st.integers() | st.floats() | st.decimals()
 scalars = (
@@ -240,6 +241,17 @@ class Stream:
         return "<Stream>"
 
 
+class Bare:
+    """Like a value object that says nothing of itself: its text is its address."""
+
+
+@dataclass(frozen=True)
+class Around:
+    """Like one that shows such an object within it."""
+
+    inner: object
+
+
 class Broken:
     def __str__(self) -> str:
         raise LookupError
@@ -276,6 +288,9 @@ def inside_itself() -> dict[str, object]:
     [
         Broken(),
         {"a": Broken()},
+        Bare(),
+        [Around(Bare())],
+        deep,
         Row(None),
         BytesIO(b"open file"),
         Stream(),
@@ -345,17 +360,17 @@ HERE = "tests.protocol.test_content"
         (-0.0, "0"),
         (7, "7"),
         (-7, "-7"),
-        (1200, "12e2"),
-        (-1200, "-12e2"),
-        (1000, "1e3"),
-        (1.5, "15e-1"),
-        (-10.25, "-1025e-2"),
-        (Decimal("70.00"), "7e1"),
-        (Decimal("0.001"), "1e-3"),
+        (1200, "1200"),
+        (-1200, "-1200"),
+        (10**16, "1e16"),
+        (1.5, "1.5"),
+        (-10.25, "-10.25"),
+        (Decimal("70.00"), "70"),
+        (Decimal("0.001"), "0.001"),
         pytest.param(-(10**5000), "-1e5000", id="five thousand digits"),
-        (float("nan"), '{"$number":"nan"}'),
-        (float("inf"), '{"$number":"inf"}'),
-        (float("-inf"), '{"$number":"-inf"}'),
+        (float("nan"), "NaN"),
+        (float("inf"), "Infinity"),
+        (float("-inf"), "-Infinity"),
         ("jacket", '"jacket"'),
         ('é"\n\ud800', '"\\u00e9\\"\\n\\ud800"'),
         ([], "[]"),
@@ -365,6 +380,10 @@ HERE = "tests.protocol.test_content"
         ({}, "{}"),
         ({"b": 1, "a": [None]}, '{"a":[null],"b":1}'),
         ({"$a": 1}, '{"$$a":1}'),
+        ("$a", '"$$a"'),
+        (1.5e-7, "1.5e-07"),
+        (1.25e300, "125e298"),
+        (FileContent("a.txt", "text/plain", 1, "d"), '{"$file":["a.txt","text/plain",1,"d"]}'),
         ({1: 2, None: 3, (4, 5): 6}, '{"$1":2,"$[4,5]":6,"$null":3}'),
         (date(2026, 10, 8), '{"$date":"2026-10-08"}'),
         (datetime(2026, 10, 8, 12), '{"$datetime":"2026-10-08T12:00:00"}'),  # noqa: DTZ001 - naive

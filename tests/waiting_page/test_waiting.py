@@ -18,7 +18,7 @@ from django.utils import timezone
 from django.views.decorators.debug import sensitive_post_parameters
 
 from poppy_operations.gate.answers import ApprovalRequired
-from poppy_operations.lifecycle.asking import retire
+from poppy_operations.lifecycle.asking import give_way
 from poppy_operations.models import Operation, Revision
 from poppy_operations.protocol.interfaces import WEBSITE
 from poppy_operations.protocol.operation import ReturnedOperation
@@ -376,7 +376,7 @@ def test_a_page_whose_terms_gave_way_to_others_is_unknown_and_the_other_page_wai
         watch_of(reference(browser.post("/buy/", {**ORDER, "quantity": quantity}))[1])
         for quantity in "12"
     ]
-    assert retire(Revision.objects.get(watch=pages[0]), timezone.now())
+    assert give_way(Revision.objects.get(watch=pages[0]))
 
     assert [status(browser, watch) for watch in pages] == ["unknown", "waiting"]
 

@@ -1,0 +1,117 @@
+"""The canonical text of what JSON can say, written by what is fast.
+
+Bodies of several megabytes come from outside. Value by value in Python they cost seconds; here they
+cost about as much as their parsing. The text is the one that ``content`` writes of the same value.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import chain, islice
+
+DEEPEST_CONTENT = 100
+# At one depth. Of what is inside itself there would be ever more.
+MOST_VALUES = 2_000_000
+# Smaller floats are written with all of their digits, as integers are.
+LARGE = 10**16
+
+_JSON = frozenset({dict, list, str, int, float, bool, type(None)})
+_STRING = frozenset({str})
+# In what is no string. Numbers are followed by one of these.
+_POINT_ZERO = re.compile(r"\.0(?=[,\]}])")
+_MINUS_ZERO = re.compile(r"-0(?=[,\]}])")
+_LARGE_FLOAT = re.compile(r"(\d)(?:\.(\d+))?e\+(\d+)")
+_LARGE_INTEGER = re.compile(r"(?<![\d.])\d{17,}(?![\d.e])")
+
+
+class Unreadable(ValueError):
+    """Content that has no text of its own, or is nested deeper than anything with a meaning."""
+
+
+def plain_json(value: object) -> str | None:
+    """Return the canonical text of what a JSON parser could have returned, else ``None``.
+
+    Raises:
+        Unreadable: it is nested too deep.
+    """
+    spelled = _are_numbers_spelled_alike(value)
+    if spelled is None:
+        return None
+    try:
+        text = json.dumps(value, sort_keys=True, separators=(",", ":"))
+    except ValueError:  # An integer of more digits than Python writes at once.
+        return None
+    return marked(text if spelled else _spelled_alike(text))
+
+
+def string(value: str) -> str:
+    """Return the canonical text of a string."""
+    return marked(json.dumps(str.__str__(value)))
+
+
+def integer(digits: str) -> str:
+    """Return the canonical text of an integer: as it is, a large one without its last zeros."""
+    significant = digits.rstrip("0")
+    zeros = len(digits) - len(significant)
+    is_large = len(digits.lstrip("-")) >= len(str(LARGE))
+    return f"{significant}e{zeros}" if is_large and zeros else digits
+
+
+def marked(text: str) -> str:
+    """Give a second ``$`` to each string that begins with one: it cannot pass for a tag of ours."""
+    return text.replace('"$', '"$$')
+
+
+def _are_numbers_spelled_alike(value: object) -> bool | None:
+    """Whether equal numbers have equal texts in JSON as it is written. ``None``: it is not JSON.
+
+    Level by level, so that each step looks at many values at once.
+    """
+    level, alike = [value], True
+    for depth in range(DEEPEST_CONTENT + 1):
+        kinds = set(map(type, level))
+        if not kinds <= _JSON:
+            return None
+        alike = alike and not _has_other_spellings(level, kinds)
+        if depth == DEEPEST_CONTENT or not kinds & {dict, list}:
+            break
+        objects = [value for value in level if type(value) is dict]
+        if not set(map(type, chain.from_iterable(objects))) <= _STRING:
+            return None
+        arrays = [value for value in level if type(value) is list]
+        members = chain(chain.from_iterable(map(dict.values, objects)), chain.from_iterable(arrays))
+        level = list(islice(members, MOST_VALUES + 1))
+        if len(level) > MOST_VALUES:
+            return None
+    if depth == DEEPEST_CONTENT and kinds & {dict, list}:
+        raise Unreadable
+    return alike
+
+
+def _has_other_spellings(level: list[object], kinds: set[type]) -> bool:
+    if float in kinds and any(float.is_integer(one) for one in level if type(one) is float):
+        return True
+    if int not in kinds:
+        return False
+    integers = [one for one in level if type(one) is int]
+    return max(integers) >= LARGE or min(integers) <= -LARGE
+
+
+def _spelled_alike(text: str) -> str:
+    """Write each number of a JSON text in its one spelling."""
+    # Then each quotation mark begins or ends a string.
+    simple = text.replace("\\\\", "\\u005c").replace('\\"', "\\u0022")
+    parts = simple.split('"')
+    between = "\n".join(parts[0::2]) + ","
+    between = _MINUS_ZERO.sub("0", _POINT_ZERO.sub("", between))
+    between = _LARGE_INTEGER.sub(lambda found: integer(found[0]), between)
+    between = _LARGE_FLOAT.sub(_large_float, between)
+    parts[0::2] = between[:-1].split("\n")
+    return '"'.join(parts).replace("\\u0022", '\\"').replace("\\u005c", "\\\\")
+
+
+def _large_float(found: re.Match[str]) -> str:
+    decimals = found[2] or ""
+    exponent = int(found[3]) - len(decimals)
+    return f"{found[1]}{decimals}e{exponent}" if exponent else f"{found[1]}{decimals}"
