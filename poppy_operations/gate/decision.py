@@ -14,6 +14,7 @@ from poppy_operations.gate.answers import (
     Lost,
     OtherTerms,
     Outcome,
+    Replay,
     SiteAnswer,
     StillPerforming,
     Undeclared,
@@ -28,7 +29,7 @@ from poppy_operations.gate.approvals import (
 from poppy_operations.gate.callers import Caller
 from poppy_operations.gate.calls import Call, Wanted, asked_terms
 from poppy_operations.gate.performing import perform
-from poppy_operations.gate.performing.attempt import Attempt
+from poppy_operations.gate.performing.attempt import Attempt, elsewhere
 from poppy_operations.gate.returning import Ask, ask, ask_under_way
 from poppy_operations.gate.revisions import has_record, is_expired, is_in_use, live_revisions
 from poppy_operations.gate.sync_and_async import Steps, deciding
@@ -43,6 +44,8 @@ from poppy_operations.protocol.owner import Owner
 
 T = TypeVar("T")
 TRIES = 4
+# Each try that is lost to others is another request's success.
+TRIES_BESIDE_OTHERS = 100
 
 
 @dataclass
@@ -64,11 +67,15 @@ class Findings:
 
 def decided(findings: Findings) -> Steps[Answer]:
     """Look until there is an answer: if a claim was lost, the request is looked at again."""
-    for _ in range(TRIES):
+    in_the_way = 0
+    for _ in range(TRIES_BESIDE_OTHERS):
         outcome = yield from _tried(findings)
         if not isinstance(outcome, Lost):
             return outcome
         findings.looked = False
+        in_the_way += not outcome.by_others
+        if in_the_way == TRIES:
+            break
     message = "The claim was lost again and again."
     raise Busy(message)
 
@@ -94,7 +101,7 @@ def _tried(findings: Findings) -> Steps[Answer | Lost]:
     outcome = yield from _approved(findings, wanted)
     if isinstance(outcome, OtherTerms):
         findings.terms = outcome.terms
-        return Lost()  # These terms may have an approval of their own.
+        return Lost(by_others=False)  # These terms may have an approval of their own.
     if outcome is not None:
         return outcome
     return (yield from deciding(partial(_asked, findings, wanted)))
@@ -106,9 +113,7 @@ def performed_or_performing(findings: Findings) -> Answer | None:
     if caller.owner is None:
         return None
     if caller.interface.approvals_recorded:
-        rows = findings.rows = _picture(call, caller.owner)
-        in_use = [row for row in rows if is_in_use(row) and row.raw_digest in call.raw_digests]
-        return _repeated(findings, in_use[0], rows) if in_use else None
+        return _repeated(findings, caller.owner)
     if findings.statement is None:
         return None
     found = checks_1_and_2(call, caller, findings.statement)
@@ -118,11 +123,19 @@ def performed_or_performing(findings: Findings) -> Answer | None:
     return found
 
 
-def _repeated(findings: Findings, in_use: Revision, rows: Sequence[Revision]) -> Answer:
-    """The answer to the very request whose action is being performed."""
-    if findings.caller.interface.repeated_while_performing:
-        return ask_under_way(findings.call, findings.caller, in_use, rows)
-    return still_performing(in_use.operation)
+def _repeated(findings: Findings, owner: Owner) -> Answer | None:
+    """The answer to the very request whose action is being performed, if there is such a one."""
+    call, caller = findings.call, findings.caller
+    while True:
+        rows = findings.rows = _picture(call, owner)
+        in_use = [row for row in rows if is_in_use(row) and row.raw_digest in call.raw_digests]
+        if not in_use:
+            return None
+        if not caller.interface.repeated_while_performing:
+            return still_performing(in_use[0].operation)
+        answer = ask_under_way(call, caller, in_use[0], rows)
+        if not isinstance(answer, Lost):
+            return answer  # If not, an attempt has ended: there is an end to that.
 
 
 def _picture(call: Call, owner: Owner, slot: str | None = None) -> Sequence[Revision]:
@@ -200,7 +213,7 @@ def _declined(
 def _recorded(findings: Findings, asked: Ask) -> Steps[Outcome | None]:
     """The recorded approvals that match, first recorded first; a lost claim takes the next."""
     call, caller = findings.call, findings.caller
-    lost = False
+    lost: Lost | None = None
     for revision in findings.rows or ():
         if not _matches(revision, asked):
             continue
@@ -208,23 +221,31 @@ def _recorded(findings: Findings, asked: Ask) -> Steps[Outcome | None]:
         outcome = yield from perform(attempt)
         if isinstance(outcome, StillPerforming):
             try:
-                return (yield from deciding(partial(_under_way, findings, revision, outcome)))
+                return (yield from deciding(partial(_under_way, findings, attempt, outcome)))
             except Busy:
                 return outcome  # Under way all the same; only its reference cannot be told.
         if not isinstance(outcome, Lost):
             return outcome
-        lost = True
-    return Lost() if lost else None
+        lost = outcome
+    return lost
 
 
-def _under_way(findings: Findings, revision: Revision, outcome: StillPerforming) -> Answer:
+def _under_way(findings: Findings, attempt: Attempt, outcome: StillPerforming) -> Answer | Lost:
     """What a repeat gets while nobody may say that the action failed (AMB-13)."""
     owner = findings.caller.owner
     if not findings.caller.interface.repeated_while_performing:
         return outcome
     rows = [] if owner is None else live_revisions(owner, findings.call.now)
-    in_use = [row for row in rows if row.pk == revision.pk and is_in_use(row)]
-    return ask_under_way(findings.call, findings.caller, in_use[0], rows) if in_use else outcome
+    in_use = [row for row in rows if row.pk == attempt.revision.pk and is_in_use(row)]
+    if in_use:
+        answer = ask_under_way(findings.call, findings.caller, in_use[0], rows)
+        if not isinstance(answer, Lost):
+            return answer
+    ended = attempt.read_again()
+    if ended is None:
+        return outcome
+    known = elsewhere(ended)
+    return known if isinstance(known, Replay) else Lost()
 
 
 def _matches(revision: Revision, asked: Ask) -> bool:

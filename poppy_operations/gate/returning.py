@@ -10,7 +10,14 @@ from functools import cached_property
 
 from poppy_operations.conf import conf
 from poppy_operations.declarations.terms import Each
-from poppy_operations.gate.answers import Answer, ApprovalRequired, ErrorAnswer, Undeclared
+from poppy_operations.gate.answers import (
+    Answer,
+    ApprovalRequired,
+    ErrorAnswer,
+    Lost,
+    StillPerforming,
+    Undeclared,
+)
 from poppy_operations.gate.approvals import still_performing
 from poppy_operations.gate.callers import Caller
 from poppy_operations.gate.calls import Call, Wanted
@@ -34,7 +41,8 @@ from poppy_operations.protocol.owner import Owner
 from poppy_operations.sessions.clock import epoch
 from poppy_operations.summaries import warn_in_debug
 
-TRIES = 4
+# Each try that is lost is another request's success: the last of many gets its turn as well.
+TRIES = 100
 
 
 @dataclass(frozen=True)
@@ -88,10 +96,12 @@ def ask(asked: Ask, rows: Sequence[Revision] | None = None) -> Answer:
     if asked.caller.refusal is not None:
         return Undeclared(asked.caller.refusal.response)
     for _ in range(TRIES):
+        is_fresh = rows is None
         if rows is None:
             rows = live_revisions(asked.owner, asked.call.now, asked.slot)
         answer = _ask_once(asked, rows)
-        if answer is not None:
+        # What was performing before the site said its terms may be performed by now.
+        if answer is not None and (is_fresh or not isinstance(answer, StillPerforming)):
             return answer
         rows = None
     message = "Others asked for the same action at the same time, again and again."
@@ -176,10 +186,13 @@ def _row(asked: Ask) -> asking.Asked:
     )
 
 
-def ask_under_way(call: Call, caller: Caller, in_use: Revision, rows: Sequence[Revision]) -> Answer:
+def ask_under_way(
+    call: Call, caller: Caller, in_use: Revision, rows: Sequence[Revision]
+) -> Answer | Lost:
     """Answer a browser whose very request is being performed: a further revision (AMB-13).
 
-    The site is not asked again: what it is doing may already have changed its own answer.
+    The site is not asked again: what it is doing may already have changed its own answer. ``Lost``
+    if the attempt has ended meanwhile.
     """
     if caller.refusal is not None or caller.owner is None:
         return still_performing(in_use.operation)
@@ -194,9 +207,9 @@ def ask_under_way(call: Call, caller: Caller, in_use: Revision, rows: Sequence[R
         if further is not None:
             return returned(further, caller)
         rows = live_revisions(caller.owner, call.now)
-        current = [row.operation for row in rows if row.operation_id == operation.pk]
+        current = [row.operation for row in rows if row.pk == in_use.pk and is_in_use(row)]
         if not current:
-            break
+            return Lost()
         operation = current[0]
     return still_performing(in_use.operation)
 
