@@ -130,7 +130,13 @@ class Answered:
 
 @dataclass(frozen=True)
 class Lost:
-    """Another request was faster: look again."""
+    """Look again: another request was faster.
+
+    ``by_others``: what another request did ended the try, so that one of them gets on each time.
+    If not, the next try may end as this one did.
+    """
+
+    by_others: bool = field(default=True, compare=False)
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,8 @@ from poppy_operations.protocol.owner import Owner
 
 # How often a request is looked at while others are faster, before it is answered as busy.
 TRIES = 4
+# The same while each try that is lost is another request's success: the last of many gets its turn.
+TRIES_BESIDE_OTHERS = 100
 
 
 def _no_one() -> Any:

@@ -14,6 +14,7 @@ from poppy_operations.gate.answers import (
     Lost,
     OtherTerms,
     Outcome,
+    Replay,
     SiteAnswer,
     StillPerforming,
     Undeclared,
@@ -27,9 +28,15 @@ from poppy_operations.gate.approvals import (
 )
 from poppy_operations.gate.asks import Ask
 from poppy_operations.gate.callers import Caller
-from poppy_operations.gate.calls import TRIES, Call, Wanted, asked_terms
+from poppy_operations.gate.calls import (
+    TRIES,
+    TRIES_BESIDE_OTHERS,
+    Call,
+    Wanted,
+    asked_terms,
+)
 from poppy_operations.gate.performing import perform_approved
-from poppy_operations.gate.performing.attempt import Attempt
+from poppy_operations.gate.performing.attempt import Attempt, elsewhere
 from poppy_operations.gate.returning import ask, ask_under_way
 from poppy_operations.gate.revisions import (
     has_record,
@@ -70,11 +77,15 @@ class Findings:
 
 def decided(findings: Findings) -> Steps[Answer]:
     """Look until there is an answer: if a claim was lost, the request is looked at again."""
-    for _ in range(TRIES):
+    in_the_way = 0
+    for _ in range(TRIES_BESIDE_OTHERS):
         outcome = yield from _tried(findings)
         if not isinstance(outcome, Lost):
             return outcome
         findings.looked = False
+        in_the_way += not outcome.by_others
+        if in_the_way == TRIES:
+            break
     message = "The claim was lost again and again."
     raise Busy(message)
 
@@ -100,7 +111,7 @@ def _tried(findings: Findings) -> Steps[Answer | Lost]:
     outcome = yield from _approved(findings, wanted)
     if isinstance(outcome, OtherTerms):
         findings.terms = outcome.terms
-        return Lost()  # These terms may have an approval of their own.
+        return Lost(by_others=False)  # These terms may have an approval of their own.
     if outcome is not None:
         return outcome
     return (yield from deciding(partial(_asked, findings, wanted)))
@@ -113,9 +124,7 @@ def performed_or_performing(findings: Findings) -> Answer | None:
     if caller.owner is None:
         return None
     if caller.interface.approvals_recorded:
-        rows = findings.rows = _picture(call, caller.owner)
-        in_use = [row for row in rows if is_in_use(row) and call.is_sent_again(row, caller.owner)]
-        return _repeated(findings, in_use[0], rows) if in_use else None
+        return _repeated(findings, caller.owner)
     if findings.statement is None:
         return None
     found = checks_1_and_2(call, caller, findings.statement)
@@ -125,11 +134,19 @@ def performed_or_performing(findings: Findings) -> Answer | None:
     return found
 
 
-def _repeated(findings: Findings, in_use: Revision, rows: Sequence[Revision]) -> Answer:
-    """The answer to the very request whose action is being performed."""
-    if findings.caller.interface.repeated_while_performing:
-        return ask_under_way(findings.call, findings.caller, in_use, rows)
-    return still_performing(in_use.operation)
+def _repeated(findings: Findings, owner: Owner) -> Answer | None:
+    """The answer to the very request whose action is being performed, if there is such a one."""
+    call, caller = findings.call, findings.caller
+    while True:
+        rows = findings.rows = _picture(call, owner)
+        in_use = [row for row in rows if is_in_use(row) and call.is_sent_again(row, owner)]
+        if not in_use:
+            return None
+        if not caller.interface.repeated_while_performing:
+            return still_performing(in_use[0].operation)
+        answer = ask_under_way(call, caller, in_use[0], rows)
+        if not isinstance(answer, Lost):
+            return answer  # If not, an attempt has ended: there is an end to that.
 
 
 def _picture(call: Call, owner: Owner, slots: Sequence[str] = ()) -> Sequence[Revision]:
@@ -207,7 +224,7 @@ def _policy_says(
 def _recorded(findings: Findings, asked: Ask) -> Steps[Outcome | None]:
     """The recorded approvals that match, first recorded first; a lost claim takes the next."""
     call, caller = findings.call, findings.caller
-    lost = False
+    lost: Lost | None = None
     for revision in findings.rows or ():
         if not _matches(revision, asked):
             continue
@@ -218,23 +235,31 @@ def _recorded(findings: Findings, asked: Ask) -> Steps[Outcome | None]:
         outcome = yield from perform_approved(attempt)
         if isinstance(outcome, StillPerforming):
             try:
-                return (yield from deciding(partial(_under_way, findings, revision, outcome)))
+                return (yield from deciding(partial(_under_way, findings, attempt, outcome)))
             except Busy:
                 return outcome  # Under way all the same; only its reference cannot be told.
         if not isinstance(outcome, Lost):
             return outcome
-        lost = True
-    return Lost() if lost else None
+        lost = outcome
+    return lost
 
 
-def _under_way(findings: Findings, revision: Revision, outcome: StillPerforming) -> Answer:
+def _under_way(findings: Findings, attempt: Attempt, outcome: StillPerforming) -> Answer | Lost:
     """What a repeat gets while nobody may say that the action failed (AMB-13)."""
     owner = findings.caller.owner
     if not findings.caller.interface.repeated_while_performing:
         return outcome
     rows = [] if owner is None else live_revisions(owner, findings.call.now)
-    in_use = [row for row in rows if row.pk == revision.pk and is_in_use(row)]
-    return ask_under_way(findings.call, findings.caller, in_use[0], rows) if in_use else outcome
+    in_use = [row for row in rows if row.pk == attempt.revision.pk and is_in_use(row)]
+    if in_use:
+        answer = ask_under_way(findings.call, findings.caller, in_use[0], rows)
+        if not isinstance(answer, Lost):
+            return answer
+    ended = attempt.read_again()
+    if ended is None:
+        return outcome
+    known = elsewhere(ended)
+    return known if isinstance(known, Replay) else Lost()
 
 
 def _matches(revision: Revision, asked: Ask) -> bool:

@@ -34,7 +34,7 @@ def meant(sent: Any, value: Any) -> Any:
         return MISSING
 
 
-def as_sent(sent: Any) -> Encoded:
+def sent_values(sent: Any) -> Encoded:
     """What stands for something sent among values that were made of others."""
     return Encoded(f'{{"$sent":{canonical_content(sent, resolved)}}}')
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from poppy_operations.gate.ignoring import within, without
-from poppy_operations.gate.meaning import MISSING, as_sent, meant
+from poppy_operations.gate.meaning import MISSING, meant, sent_values
 from poppy_operations.gate.parts import MEANT, WHOLE, Part, sent_parts
 from poppy_operations.protocol.content import canonical_content
 
@@ -104,7 +104,7 @@ def _members(serializer: Any, sent: Mapping[Any, Any], values: Any, ignore: Sequ
     for name, member in sent.items():
         value = _member(serializer.fields.get(name), member, values, ignore)
         if value is not None:
-            members[name] = as_sent(member) if value is MISSING else value
+            members[name] = sent_values(member) if value is MISSING else value
     return members
 
 
@@ -119,7 +119,7 @@ def _items(child: Any, sent: Any, values: Any, ignore: Sequence[str]) -> Any:
 
 def _item(child: Any, sent: Any, value: Any, ignore: Sequence[str]) -> Any:
     found = _meant(child, sent, value, ignore)
-    return as_sent(sent) if found is MISSING else found
+    return sent_values(sent) if found is MISSING else found
 
 
 def _is_composite(field: Any) -> bool:

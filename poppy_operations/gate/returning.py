@@ -7,11 +7,18 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from poppy_operations.conf import conf
-from poppy_operations.gate.answers import Answer, ApprovalRequired, ErrorAnswer, Undeclared
+from poppy_operations.gate.answers import (
+    Answer,
+    ApprovalRequired,
+    ErrorAnswer,
+    Lost,
+    StillPerforming,
+    Undeclared,
+)
 from poppy_operations.gate.approvals import still_performing
 from poppy_operations.gate.asks import Ask, differing_fields
 from poppy_operations.gate.callers import Caller
-from poppy_operations.gate.calls import TRIES, Call
+from poppy_operations.gate.calls import TRIES_BESIDE_OTHERS, Call
 from poppy_operations.gate.revisions import (
     has_record,
     is_expired,
@@ -43,11 +50,13 @@ def ask(asked: Ask, rows: Sequence[Revision] | None = None) -> Answer:
     """
     if asked.caller.refusal is not None:
         return Undeclared(asked.caller.refusal.response)
-    for _ in range(TRIES):
+    for _ in range(TRIES_BESIDE_OTHERS):
+        is_fresh = rows is None
         if rows is None:
             rows = live_revisions(asked.owner, asked.call.now, asked.slots)
         answer = _ask_once(asked, rows)
-        if answer is not None:
+        # What was performing before the site said its terms may be performed by now.
+        if answer is not None and (is_fresh or not isinstance(answer, StillPerforming)):
             return answer
         rows = None
     message = "Others asked for the same action at the same time, again and again."
@@ -144,16 +153,19 @@ def _row(asked: Ask) -> asking.Asked:
     )
 
 
-def ask_under_way(call: Call, caller: Caller, in_use: Revision, rows: Sequence[Revision]) -> Answer:
+def ask_under_way(
+    call: Call, caller: Caller, in_use: Revision, rows: Sequence[Revision]
+) -> Answer | Lost:
     """Answer a browser whose very request is being performed: a further revision (AMB-13).
 
-    The site is not asked again: what it is doing may already have changed its own answer.
+    The site is not asked again: what it is doing may already have changed its own answer. ``Lost``
+    if the attempt has ended meanwhile.
     """
     if caller.refusal is not None or caller.owner is None:
         return still_performing(in_use.operation)
     operation = in_use.operation
     read_in_full(in_use)
-    for _ in range(TRIES):
+    for _ in range(TRIES_BESIDE_OTHERS):
         for revision in rows:
             if revision.operation_id == operation.pk and _repeats(revision, in_use, call):
                 return returned(revision, caller)
@@ -163,9 +175,9 @@ def ask_under_way(call: Call, caller: Caller, in_use: Revision, rows: Sequence[R
         if further is not None:
             return returned(further, caller)
         rows = live_revisions(caller.owner, call.now)
-        current = [row.operation for row in rows if row.operation_id == operation.pk]
+        current = [row.operation for row in rows if row.pk == in_use.pk and is_in_use(row)]
         if not current:
-            break
+            return Lost()
         operation = current[0]
     return still_performing(in_use.operation)
 

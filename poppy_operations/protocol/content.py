@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
+from poppy_operations.protocol.canonical import Resolve
 from poppy_operations.protocol.plain_json import (
     DEEPEST_CONTENT,
     Unreadable,
@@ -29,7 +30,6 @@ logger = logging.getLogger("poppy_operations")
 DIGITS = 16
 SMALLEST_POINT = -4
 
-Resolve = Callable[[object], object]
 
 # What Python says of an object that says nothing of itself: another one each time.
 _ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")

@@ -40,7 +40,7 @@ from poppy_operations.responses.continuing import FORMS, came_from, continuing_o
 from poppy_operations.responses.kinds import VARY, BodyKind, kind_of
 from poppy_operations.responses.replays import redirected
 
-TARGET = "poppy-operations"  # the id of what our pages and fragments say
+PAGE_TARGET = "poppy-operations"  # the id of what our pages and fragments say
 # htmx is told to show what it would not (it needs htmx.js for a 403), and where.
 HTMX = {
     BodyKind.BOOSTED: {"HX-Retarget": "body", "HX-Reswap": "innerHTML"},
@@ -145,4 +145,4 @@ def _show(request: HttpRequest, kind: BodyKind, shown: _Shown) -> HttpResponse:
 
 def _for_htmx(kind: BodyKind) -> Mapping[str, str]:
     where = HTMX.get(kind)
-    return {} if where is None else {**where, "HX-Reselect": f"#{TARGET}"}
+    return {} if where is None else {**where, "HX-Reselect": f"#{PAGE_TARGET}"}

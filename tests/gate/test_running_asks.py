@@ -13,7 +13,13 @@ from poppy_operations.declarations.outcomes import Refusal
 from poppy_operations.declarations.terms import Each
 from poppy_operations.doors.http_asker import HttpAsker
 from poppy_operations.gate import returning as gate_asking
-from poppy_operations.gate.answers import ApprovalRequired, ErrorAnswer, StillPerforming, Undeclared
+from poppy_operations.gate.answers import (
+    ApprovalRequired,
+    ErrorAnswer,
+    Lost,
+    StillPerforming,
+    Undeclared,
+)
 from poppy_operations.gate.asks import Ask
 from poppy_operations.gate.callers import Caller
 from poppy_operations.gate.calls import Call, Wanted
@@ -189,12 +195,28 @@ def test_a_repeat_that_is_overtaken_again_and_again_is_answered_as_performing(
     assert isinstance(ask_under_way(call, caller, in_use, rows), StillPerforming)
 
 
-def test_a_repeat_of_what_was_performed_in_that_moment_is_answered_as_performing() -> None:
+def test_a_repeat_of_what_was_performed_in_that_moment_is_looked_at_again() -> None:
     call, caller, in_use, rows = under_way(Trial("external", interface="website"))
     Operation.objects.update(state="performed", slot=None)
     answer = ask_under_way(call, caller, in_use, rows)
-    assert answer == StillPerforming(in_use.operation.operation_id, 2)
+    assert answer == Lost()
     assert Operation.objects.get().attempt == MINE
+
+
+def test_a_repeat_of_what_another_approval_performs_by_now_is_looked_at_again() -> None:
+    call, caller, in_use, rows = under_way(Trial("external", interface="website"))
+    Operation.objects.update(approval=None, revision_count=7)
+    assert ask_under_way(call, caller, in_use, rows) == Lost()
+
+
+def test_an_ask_believes_only_a_new_look_that_something_is_performing(monkeypatch: Any) -> None:
+    attempt = Trial()
+    begun(attempt.run.revision)
+    rows = live_revisions(OWNER, NOW, SLOT)
+    Operation.objects.update(state="performed", slot=None)
+    answer = ask(an_ask(attempt), rows)
+    assert isinstance(answer, ApprovalRequired)
+    assert answer.operation.operation_id != attempt.operation.operation_id
 
 
 def test_an_agent_that_may_get_no_operation_is_told_that_it_is_under_way() -> None:

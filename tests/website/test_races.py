@@ -88,8 +88,8 @@ def test_amb_13_twelve_requests_on_one_approval_are_one_effect_and_one_success(
     assert Performance.objects.count() == 1
     found = statuses(responses)
     assert found.count(302) == 1
-    # A database that is busy asks the browser to come again; never a fault, never a second effect.
-    assert set(found) <= {302, 403, 503}
+    # SQLite has one lock, and asks browsers to come again; never a fault, never a second effect.
+    assert set(found) <= ({302, 403, 503} if connection.vendor == "sqlite" else {302, 403})
     for response in responses:
         if response.status_code == 403:
             operation = operation_of(response)

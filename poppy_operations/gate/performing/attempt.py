@@ -10,7 +10,7 @@ from typing import Any
 from django.utils import timezone
 
 from poppy_operations.declarations.current import CurrentOperation
-from poppy_operations.gate.answers import Answer, Replay
+from poppy_operations.gate.answers import Answer, Lost, Replay
 from poppy_operations.gate.approvals import current_operation, still_performing
 from poppy_operations.gate.callers import Caller
 from poppy_operations.gate.calls import Job
@@ -57,8 +57,8 @@ class Attempt:
         """The operation as the checks have read it."""
         return self.revision.operation
 
-    def begin(self) -> bool:
-        """Claim the operation. A database that is in the way has lost us the claim."""
+    def begin(self) -> bool | None:
+        """Claim the operation. False: another one did. ``None``: the database was in the way."""
         action = self.job.action
         try:
             return claims.begin(
@@ -73,7 +73,7 @@ class Attempt:
         except Busy:
             # The commit may have reached the database all the same; nothing has run yet.
             self.release()
-            return False
+            return None
 
     def withdraw(self) -> None:
         """Undo a begin that was interrupted: it may have been committed all the same."""
@@ -121,13 +121,14 @@ class Attempt:
         )
 
 
-def begun(attempt: Attempt) -> Steps[bool]:
+def begun(attempt: Attempt) -> Steps[Lost | None]:
     """Claim the operation; a claim that was interrupted is given back."""
     try:
-        return (yield from database(attempt.begin))
+        claimed = yield from database(attempt.begin)
     except BaseException:
         yield from database(attempt.withdraw)
         raise
+    return None if claimed else Lost(by_others=claimed is not None)
 
 
 def made_final(attempt: Attempt, result: Any) -> Steps[Any]:

@@ -13,7 +13,7 @@ from django.core.signals import got_request_exception
 from django.utils import timezone
 
 from poppy_operations.declarations.outcomes import NotPerformed
-from poppy_operations.gate.answers import Answer, Lost, Outcome, PlainlyPerformed, SiteAnswer
+from poppy_operations.gate.answers import Answer, Outcome, PlainlyPerformed, SiteAnswer
 from poppy_operations.gate.approvals import still_performing
 from poppy_operations.gate.performing.attempt import (
     Attempt,
@@ -31,8 +31,9 @@ from poppy_operations.protocol.stored_answer import StoredAnswer
 
 def perform_external(attempt: Attempt) -> Steps[Outcome]:
     """Perform one approved revision that reaches outside."""
-    if not (yield from begun(attempt)):
-        return Lost()
+    lost = yield from begun(attempt)
+    if lost is not None:
+        return lost
     try:
         result = yield from site(partial(attempt.job.body, attempt.current))
     except NotPerformed as said:

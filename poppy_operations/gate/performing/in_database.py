@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from poppy_operations.declarations.outcomes import NotPerformed
 from poppy_operations.declarations.terms import Terms
-from poppy_operations.gate.answers import Answer, Lost, OtherTerms, Outcome, Replay, SiteAnswer
+from poppy_operations.gate.answers import Answer, OtherTerms, Outcome, Replay, SiteAnswer
 from poppy_operations.gate.approvals import still_performing
 from poppy_operations.gate.performing.attempt import (
     Attempt,
@@ -46,8 +46,9 @@ class Ended:
 
 def perform_in_database(attempt: Attempt) -> Steps[Outcome]:
     """Perform one approved revision whose effects are all in our database."""
-    if not (yield from begun(attempt)):
-        return Lost()
+    lost = yield from begun(attempt)
+    if lost is not None:
+        return lost
     stack = ExitStack()
     try:
         yield from deciding(partial(_enter_transactions, attempt, stack))

@@ -44,8 +44,9 @@ def perform_queued(attempt: Attempt) -> Steps[Outcome]:
     said = yield from database(partial(_said_before, attempt))
     if said is not None:
         return said
-    if not (yield from begun(attempt)):
-        return Lost()
+    lost = yield from begun(attempt)
+    if lost is not None:
+        return lost
     yield from database(partial(_enqueue, attempt))
     return (yield from database(partial(of_the_other, attempt)))
 
