@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Final
@@ -12,6 +13,7 @@ from django.utils.functional import Promise
 # A year and a lease stay within what every database keeps, and within the years that Python has.
 LONGEST_DURATION: Final = timedelta(days=3650)
 SHORTEST_DURATION: Final = timedelta(seconds=1)
+_SCOPE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+")
 
 
 def require_name(subject: str, value: object, longest: int) -> None:
@@ -64,6 +66,13 @@ def listed(subject: str, value: object, of: str) -> tuple[object, ...]:
     hint = f" Write [{value!r}]." if isinstance(value, str | type) else ""
     message = f"{subject} is a list of {of}, not {value!r}.{hint}"
     raise TypeError(message)
+
+
+def require_scope(subject: str, value: object) -> None:
+    """Refuse what is no scope of an access token (RFC 6749, 3.3), which nobody would ever have."""
+    if not isinstance(value, str) or not _SCOPE.fullmatch(value):
+        message = f"{subject} is one scope of an access token, 'orders:write' say, not {value!r}."
+        raise TypeError(message)
 
 
 def require_response(subject: str, value: object) -> None:

@@ -593,6 +593,9 @@ class AsyncClass(View):
     async def get(self, request: HttpRequest) -> HttpResponse:
         return HttpResponse()
 
+    async def post(self, request: HttpRequest) -> HttpResponse:
+        return HttpResponse()
+
 
 def test_async_gated_views_under_atomic_requests(
     urlconf: Callable[..., None], monkeypatch: pytest.MonkeyPatch
@@ -602,7 +605,7 @@ def test_async_gated_views_under_atomic_requests(
     gated_class = type(
         "GatedClass",
         (AsyncClass,),
-        {"post": action.view(terms=nobodys_terms)(AsyncClass.get)},
+        {"post": action.view(terms=nobodys_terms)(AsyncClass.post)},
     )
     nested = [path("class/", gated_class.as_view()), path("plain/", aview)]
     urlconf(
