@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.module_loading import import_string
 
 from poppy_operations.conf import conf
-from poppy_operations.declarations.current import CurrentOperation
+from poppy_operations.declarations.current import ApprovedOperation
 from poppy_operations.declarations.declared_action import DeclaredAction
 from poppy_operations.declarations.outcomes import Decline, Refusal
 from poppy_operations.protocol.approval import ApprovalStatement
@@ -81,7 +81,7 @@ class Company:
         """What an agent meets that needs approval and may not get an operation (2)."""
         return Refusal()
 
-    def decline(self, operation: CurrentOperation, approval: ApprovalStatement) -> Decline | None:
+    def decline(self, operation: ApprovedOperation, approval: ApprovalStatement) -> Decline | None:
         """Refuse a valid approval of any action; asked after the action's own policy (6)."""
         return None
 

@@ -16,7 +16,7 @@ from poppy_operations.declarations.arguments import (
     require_name,
 )
 from poppy_operations.declarations.callables import require_hook
-from poppy_operations.declarations.current import CurrentOperation
+from poppy_operations.declarations.current import ApprovedOperation
 from poppy_operations.declarations.declaring import Declaring
 from poppy_operations.declarations.outcomes import Decline, NotPerformed, Performed
 from poppy_operations.declarations.registry import registry
@@ -26,10 +26,10 @@ from poppy_operations.protocol.ids import is_prefix
 
 EffectsKind = Literal["database", "external"]
 LONGEST_LEASE: Final = timedelta(hours=1)
-ReconcileHook = Callable[[CurrentOperation], Performed | NotPerformed | None]
-PerformHook = Callable[[CurrentOperation], HttpResponseBase | Mapping[str, Any] | None]
-StillHook = Callable[[CurrentOperation], Terms | NotPerformed]
-DeclineHook = Callable[[CurrentOperation, ApprovalStatement], Decline | None]
+ReconcileHook = Callable[[ApprovedOperation], Performed | NotPerformed | None]
+PerformHook = Callable[[ApprovedOperation], HttpResponseBase | Mapping[str, Any] | None]
+StillHook = Callable[[ApprovedOperation], Terms | NotPerformed]
+DeclineHook = Callable[[ApprovedOperation, ApprovalStatement], Decline | None]
 
 
 @dataclass(eq=False)

@@ -27,7 +27,6 @@ class NotPerformed(Exception):
     """
 
     def __init__(self, response: HttpResponseBase | None = None) -> None:
-        require_response("NotPerformed(…)", response)
         super().__init__("The action says that nothing happened.")
         self.response = response
 

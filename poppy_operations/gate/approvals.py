@@ -7,7 +7,7 @@ import logging
 from datetime import datetime
 
 from poppy_operations.company import get_company
-from poppy_operations.declarations.current import CurrentOperation
+from poppy_operations.declarations.current import ApprovedOperation
 from poppy_operations.declarations.outcomes import Decline
 from poppy_operations.declarations.registry import registry
 from poppy_operations.gate.answers import (
@@ -165,10 +165,10 @@ def _decision(revision: Revision, statement: ApprovalStatement) -> Decline | Non
     return get_company().decline(operation, statement)
 
 
-def current_operation(revision: Revision, statement: ApprovalStatement | None) -> CurrentOperation:
+def current_operation(revision: Revision, statement: ApprovalStatement | None) -> ApprovedOperation:
     """What the site's code is handed: the approved terms, which nothing can change."""
     operation = revision.operation
-    return CurrentOperation(
+    return ApprovedOperation(
         action=operation.action,
         terms=freeze(revision.terms),
         summary=revision.summary,
