@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from django.contrib.auth import get_user_model
-from django.core.exceptions import ValidationError
+from django.core.exceptions import ImproperlyConfigured, ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.utils.module_loading import import_string
 
@@ -120,6 +120,15 @@ def verified_session(request: HttpRequest) -> Session:
 
 
 def get_company() -> Company:
-    """The site's ``Company``. Read at every use, so that settings can change in tests."""
-    company: Company = import_string(conf.company)()
-    return company
+    """The site's ``Company``. Read at every use, so that settings can change in tests.
+
+    Raises ``ImproperlyConfigured`` if the setting names something else.
+    """
+    named: object = import_string(conf.company)
+    if not isinstance(named, type) or not issubclass(named, Company):
+        message = (
+            f"POPPY_OPERATIONS['COMPANY'] is {conf.company}, which is no subclass of "
+            "poppy_operations.Company."
+        )
+        raise ImproperlyConfigured(message)
+    return named()

@@ -16,12 +16,17 @@ def is_async(function: object) -> bool:
     )
 
 
+def is_generator(function: object) -> bool:
+    """Whether a call runs none of the function's code."""
+    return inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
+
+
 def require_callable(subject: str, function: object) -> None:
     """Refuse what cannot be called, and a generator, whose code a call does not run."""
     if not callable(function):
         message = f"{subject} is a function, not {function!r}."
         raise TypeError(message)
-    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+    if is_generator(function):
         message = f"{subject} is a generator, whose code would not run: return, and do not yield."
         raise TypeError(message)
 
