@@ -450,7 +450,9 @@ def test_a_method_that_looks_like_a_hook_and_is_none(settings: Any) -> None:
 def test_a_company_that_is_none_is_refused_when_it_is_used(settings: Any, name: str) -> None:
     use_company(settings, name)
 
-    with pytest.raises(ImproperlyConfigured, match=f"'COMPANY'. is tests.checks.test_checks.{name}, wh"):
+    with pytest.raises(
+        ImproperlyConfigured, match=f"'COMPANY'. is tests.checks.test_checks.{name}, wh"
+    ):
         get_company()
 
 

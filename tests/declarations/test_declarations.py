@@ -6,14 +6,26 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import timedelta
 from functools import partial
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from django.forms import Form
 from django.http import HttpResponse
 from django.utils.translation import gettext_lazy
 
-from poppy_operations import Action, Decline, Each, NotPerformed, Performed, Refusal, Terms
-from poppy_operations.declarations.current import operation_of
+from poppy_operations import (
+    Action,
+    ApprovedOperation,
+    CurrentOperation,
+    Decline,
+    Each,
+    NotPerformed,
+    Owner,
+    Performed,
+    Refusal,
+    Terms,
+    operation_of,
+)
 from poppy_operations.declarations.registry import registry
 from poppy_operations.declarations.terms import LazyTerms
 from poppy_operations.protocol.canonical import UnrepresentableTerms
@@ -325,3 +337,29 @@ def test_operation_of_says_what_it_takes(method: str, rf: Any) -> None:
         operation_of(rf.generic(method, "/"))
 
     assert "for a method that the door gates" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [None, "request", {}, Mock(_request="none"), lambda request: None],
+    ids=["none", "text", "dict", "mock", "function"],
+)
+def test_operation_of_refuses_what_is_no_request(given: Any) -> None:
+    with pytest.raises(TypeError, match=r"operation_of\(\) takes the request of a view, not an"):
+        operation_of(given)
+
+
+def test_of_an_approved_operation_nothing_is_missing() -> None:
+    known: dict[str, Any] = {
+        "operation_id": "op_1",
+        "revision": "1-a",
+        "idempotency_key": "op_1",
+        "owner": Owner("https://agent.example", "usr_1", None),
+    }
+    approved = ApprovedOperation("shop.buy", {}, **known)
+
+    assert (approved.summary, approved.approval) == (None, None)
+    assert isinstance(approved, CurrentOperation)
+    for name in known:
+        with pytest.raises(TypeError, match=name):
+            ApprovedOperation("shop.buy", {}, **{key: known[key] for key in known if key != name})
