@@ -539,7 +539,7 @@ class SessionTimeoutMiddleware:
 def test_session_middleware_that_is_written_anew_is_known_by_its_name(
     settings: Any, name: str
 ) -> None:
-    anew = f"tests.test_checks.{name}"
+    anew = f"tests.checks.test_checks.{name}"
     settings.MIDDLEWARE = [anew, AUTHENTICATION, OURS]
     assert not messages()
 
@@ -548,7 +548,7 @@ def test_session_middleware_that_is_written_anew_is_known_by_its_name(
 
 
 def test_middleware_that_only_uses_sessions_gives_none(settings: Any) -> None:
-    settings.MIDDLEWARE = ["tests.test_checks.SessionTimeoutMiddleware", AUTHENTICATION, OURS]
+    settings.MIDDLEWARE = ["tests.checks.test_checks.SessionTimeoutMiddleware", AUTHENTICATION, OURS]
 
     assert [one.id for one in messages()] == ["poppy_operations.E009"]
 
