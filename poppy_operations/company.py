@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.module_loading import import_string
 
 from poppy_operations.conf import conf
+from poppy_operations.declarations.arguments import require_identity
 from poppy_operations.declarations.current import ApprovedOperation
 from poppy_operations.declarations.declared_action import DeclaredAction
 from poppy_operations.declarations.outcomes import Decline, Refusal
@@ -96,6 +97,14 @@ class Company:
         it were done.
         """
         return None
+
+
+def account_of(user: AbstractBaseUser | AnonymousUser) -> str | None:
+    """What ``Company.account_of`` says of a user. Raises ``TypeError`` if it is no text."""
+    account = get_company().account_of(user)
+    if account is not None:
+        require_identity("Company.account_of returns an account, which", account)
+    return account
 
 
 _VERIFIED = "_poppy_verified"

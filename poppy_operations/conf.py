@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any, NamedTuple
@@ -13,6 +14,9 @@ from django.core.exceptions import ImproperlyConfigured
 _TEN_YEARS = timedelta(days=3650)
 # What a database takes in one statement by default, however the bytes are written in it.
 _LARGEST_BODY = 4 * 1024 * 1024
+
+
+_PRINTABLE = re.compile(r"[\x21-\x7e]+")
 
 
 class Kind(NamedTuple):
@@ -32,7 +36,7 @@ def _is_text_or_none(value: object) -> bool:
 
 def _is_issuer(value: object) -> bool:
     # A missing one has a message of its own.
-    return not value or isinstance(value, str)
+    return not value or (isinstance(value, str) and _PRINTABLE.fullmatch(value) is not None)
 
 
 def _is_key_set(value: object) -> bool:

@@ -22,6 +22,7 @@ from poppy_operations.checks.configuration import declared
 from poppy_operations.checks.messages import message
 from poppy_operations.checks.routes import is_served, name_of, views
 from poppy_operations.conf import KINDS, conf
+from poppy_operations.declarations.callables import require_hook
 from poppy_operations.declarations.registry import registry
 from poppy_operations.gated_handlers import gated_handler
 from poppy_operations.middleware import PersonalAgentMiddleware
@@ -153,8 +154,10 @@ def _queue(actions: Sequence[str]) -> Iterator[CheckMessage]:
     except (ImportError, TypeError, AttributeError) as error:
         yield message("E016", action=actions[0], queue=conf.queue, error=error)
         return
-    if not callable(queue):
-        yield message("E016", action=actions[0], queue=conf.queue, error="it is not callable")
+    try:
+        require_hook("It", queue, "an operation_id", "an attempt")
+    except TypeError as error:
+        yield message("E016", action=actions[0], queue=conf.queue, error=error)
 
 
 def check_https(**_named: Any) -> list[CheckMessage]:

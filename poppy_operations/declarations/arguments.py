@@ -68,6 +68,22 @@ def listed(subject: str, value: object, of: str) -> tuple[object, ...]:
     raise TypeError(message)
 
 
+def scopes(subject: str, value: object) -> frozenset[str]:
+    """The scopes of a list or set, in a set. In text, each part of a scope would be one."""
+    named = listed(subject, value, "scopes")
+    if not all(isinstance(scope, str) for scope in named):
+        message = f"{subject} is a list of scopes, and each of them is text."
+        raise TypeError(message)
+    return frozenset(map(str, named))
+
+
+def require_identity(subject: str, value: object) -> None:
+    """Refuse an identity that is no text: ``7`` would never be the same as ``"7"``."""
+    if not isinstance(value, str):
+        message = f"{subject} is text, not {_kind(value)}. str(…) makes text of a number."
+        raise TypeError(message)
+
+
 def require_scope(subject: str, value: object) -> None:
     """Refuse what is no scope of an access token (RFC 6749, 3.3), which nobody would ever have."""
     if not isinstance(value, str) or not _SCOPE.fullmatch(value):

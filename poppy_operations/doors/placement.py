@@ -16,7 +16,7 @@ SESSION_CHECK = "poppy_session_check"
 def refuse_misuse(action: DeclaredAction, view: Any, how: str) -> None:
     """Refuse, at import, what would put the gate outside the site's own permissions."""
     name = getattr(view, "__name__", repr(view))
-    if not callable(view) or inspect.isclass(view):
+    if not callable(view) or isinstance(view, type | staticmethod):
         message = f"@{how} of {action.name} goes on a view function or on the handlers of a class."
         raise TypeError(message)
     if name == "dispatch":

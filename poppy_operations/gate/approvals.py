@@ -159,10 +159,17 @@ def _decision(revision: Revision, statement: ApprovalStatement) -> Decline | Non
         if statement.approver not in action.approvers:
             return Decline(rule="approvers")
         if action.decline_hook is not None:
-            decision = action.decline_hook(operation, statement)
+            decision = _decided(action.decline_hook(operation, statement))
             if decision is not None:
                 return decision
-    return get_company().decline(operation, statement)
+    return _decided(get_company().decline(operation, statement))
+
+
+def _decided(said: object) -> Decline | None:
+    if said is None or isinstance(said, Decline):
+        return said
+    message = f"A rule that declines returns Decline or None, not {type(said).__name__}."
+    raise TypeError(message)
 
 
 def current_operation(revision: Revision, statement: ApprovalStatement | None) -> ApprovedOperation:

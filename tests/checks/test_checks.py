@@ -151,7 +151,7 @@ def test_every_setting_has_a_type() -> None:
 BAD: dict[str, list[Any]] = {
     "COMPANY": [Company, ""],
     "EXTENSION_REQUIRED_STATUS": ["403", 200, 500, True],
-    "ISSUER": [1],
+    "ISSUER": [1, "https://shop.example ", "https://shop.example\n"],
     "JOIN_LIFETIME": [3600, timedelta(0), timedelta(days=3651), timedelta.max, None],
     "QUEUE_LEASE": [900, timedelta(seconds=59), timedelta.max, None],
     "JOIN_STAFF": ["no", 0, None],
@@ -548,7 +548,11 @@ def test_session_middleware_that_is_written_anew_is_known_by_its_name(
 
 
 def test_middleware_that_only_uses_sessions_gives_none(settings: Any) -> None:
-    settings.MIDDLEWARE = ["tests.checks.test_checks.SessionTimeoutMiddleware", AUTHENTICATION, OURS]
+    settings.MIDDLEWARE = [
+        "tests.checks.test_checks.SessionTimeoutMiddleware",
+        AUTHENTICATION,
+        OURS,
+    ]
 
     assert [one.id for one in messages()] == ["poppy_operations.E009"]
 
@@ -607,7 +611,7 @@ def test_a_queue_that_is_no_function(settings: Any, monkeypatch: pytest.MonkeyPa
 
     configure(settings, QUEUE="tests.checks.test_checks.__doc__")
     assert (
-        "its queue tests.checks.test_checks.__doc__ cannot be used: it is not callable"
+        "its queue tests.checks.test_checks.__doc__ cannot be used: It is a function, not "
         in found("E016")[0].msg
     )
 

@@ -91,6 +91,7 @@ def test_two_handlers_of_a_class_have_a_gate_each(buy: Action, refund: Action) -
 @pytest.mark.parametrize(
     ("guarded", "message"),
     [
+        (staticmethod(view), "goes on a view function"),
         (Page.as_view(), r"handlers of Page \(post, put, …\), not on what as_view\(\) gives"),
         (never_cache(Page.as_view()), r"not on what as_view\(\) gives"),
         (api_view(["POST"])(view), "below @api_view"),
@@ -98,7 +99,7 @@ def test_two_handlers_of_a_class_have_a_gate_each(buy: Action, refund: Action) -
         (personal_agents(scope="orders:write")(view), "below @personal_agents"),
         (never_cache(personal_agents()(view)), "below @personal_agents"),
     ],
-    ids=["class", "cached", "api_view", "api class", "agents", "cached agents"],
+    ids=["static", "class", "cached", "api_view", "api class", "agents", "cached agents"],
 )
 @pytest.mark.parametrize("how", ["view", "api"])
 def test_a_gate_stands_inside_what_the_site_asks_first(

@@ -12,6 +12,7 @@ from django.db.models import Q
 from django.utils.module_loading import import_string
 
 from poppy_operations.conf import conf
+from poppy_operations.declarations.callables import require_hook
 from poppy_operations.declarations.current import ApprovedOperation
 from poppy_operations.declarations.declared_action import DeclaredAction
 from poppy_operations.declarations.outcomes import NotPerformed
@@ -66,6 +67,7 @@ class NotQueued(Busy):
 def hand_over(operation_id: str, attempt: str) -> None:
     """Hand an attempt to the queue. Whatever goes wrong there is raised."""
     put: Callable[[str, str], object] = import_string(conf.queue)
+    require_hook(f"The queue {conf.queue}", put, "an operation_id", "an attempt")
     put(operation_id, attempt)
 
 
