@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast, overload
 
@@ -12,7 +12,13 @@ from poppy_operations.declarations.current import CurrentOperation
 from poppy_operations.declarations.declared_action import DeclaredAction
 from poppy_operations.declarations.terms import Terms
 from poppy_operations.doors.api import api_door
-from poppy_operations.doors.gating import GATED_METHODS
+from poppy_operations.doors.arguments import (
+    GATED_METHODS,
+    Methods,
+    Names,
+    refuse_in_arun,
+    refuse_in_run,
+)
 from poppy_operations.doors.website import gated_door, run_door, view_door
 from poppy_operations.gate.sync_and_async import adrive, drive
 
@@ -39,8 +45,8 @@ class Action(DeclaredAction):
         *,
         terms: TermsFor,
         allowed: Allowed | None = None,
-        methods: Sequence[str] = GATED_METHODS,
-        ignore: Sequence[str] = (),
+        methods: Methods = GATED_METHODS,
+        ignore: Names = (),
     ) -> Callable[[F], F]:
         """Put a view function, or a handler of a class, behind the gate; sync or async.
 
@@ -66,8 +72,8 @@ class Action(DeclaredAction):
         terms: TermsFor,
         allowed: Allowed | None = None,
         replay: Callable[..., Any] | None = None,
-        methods: Sequence[str] = GATED_METHODS,
-        ignore: Sequence[str] = (),
+        methods: Methods = GATED_METHODS,
+        ignore: Names = (),
     ) -> Callable[[F], F]:
         """Put an API's view or handler behind the gate; sync or async.
 
@@ -101,8 +107,8 @@ class Action(DeclaredAction):
         /,
         *,
         allowed: Allowed | None = None,
-        methods: Sequence[str] = GATED_METHODS,
-        ignore: Sequence[str] = (),
+        methods: Methods = GATED_METHODS,
+        ignore: Names = (),
     ) -> Callable[[C], C]: ...
 
     def gated(
@@ -111,8 +117,8 @@ class Action(DeclaredAction):
         /,
         *,
         allowed: Allowed | None = None,
-        methods: Sequence[str] = GATED_METHODS,
-        ignore: Sequence[str] = (),
+        methods: Methods = GATED_METHODS,
+        ignore: Names = (),
     ) -> Any:
         """Prepare the handlers of a class in which a method calls ``run`` or ``arun``.
 
@@ -130,7 +136,7 @@ class Action(DeclaredAction):
         terms: Callable[[], Terms | R],
         body: Callable[[CurrentOperation], R],
         *,
-        ignore: Sequence[str] = (),
+        ignore: Names = (),
     ) -> R | HttpResponse:
         """Take a browser's request through the gate inside a view; the answer is the answer.
 
@@ -138,6 +144,7 @@ class Action(DeclaredAction):
         is called again inside the transaction. Raises ``RuntimeError`` outside a class that
         ``gated`` of this action decorates.
         """
+        refuse_in_run(self, terms=terms, body=body)
         return cast("R | HttpResponse", drive(run_door(self, request, terms, body, ignore)))
 
     async def arun(
@@ -146,8 +153,9 @@ class Action(DeclaredAction):
         terms: Callable[[], Terms | R | Awaitable[Terms | R]],
         body: Callable[[CurrentOperation], Awaitable[R] | R],
         *,
-        ignore: Sequence[str] = (),
+        ignore: Names = (),
     ) -> R | HttpResponse:
         """``run`` for async views."""
+        refuse_in_arun(self, terms=terms, body=body)
         answer = await adrive(run_door(self, request, terms, body, ignore))
         return cast("R | HttpResponse", answer)

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from django.contrib.auth import get_user_model
-from django.core.exceptions import ValidationError
+from django.core.exceptions import ImproperlyConfigured, ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.utils.module_loading import import_string
 
 from poppy_operations.conf import conf
-from poppy_operations.declarations.current import CurrentOperation
+from poppy_operations.declarations.arguments import require_identity
+from poppy_operations.declarations.current import ApprovedOperation
 from poppy_operations.declarations.declared_action import DeclaredAction
 from poppy_operations.declarations.outcomes import Decline, Refusal
 from poppy_operations.protocol.approval import ApprovalStatement
@@ -81,7 +82,7 @@ class Company:
         """What an agent meets that needs approval and may not get an operation (2)."""
         return Refusal()
 
-    def decline(self, operation: CurrentOperation, approval: ApprovalStatement) -> Decline | None:
+    def decline(self, operation: ApprovedOperation, approval: ApprovalStatement) -> Decline | None:
         """Refuse a valid approval of any action; asked after the action's own policy (6)."""
         return None
 
@@ -96,6 +97,14 @@ class Company:
         it were done.
         """
         return None
+
+
+def account_of(user: AbstractBaseUser | AnonymousUser) -> str | None:
+    """What ``Company.account_of`` says of a user. Raises ``TypeError`` if it is no text."""
+    account = get_company().account_of(user)
+    if account is not None:
+        require_identity("Company.account_of returns an account, which", account)
+    return account
 
 
 _VERIFIED = "_poppy_verified"
@@ -120,6 +129,15 @@ def verified_session(request: HttpRequest) -> Session:
 
 
 def get_company() -> Company:
-    """The site's ``Company``. Read at every use, so that settings can change in tests."""
-    company: Company = import_string(conf.company)()
-    return company
+    """The site's ``Company``. Read at every use, so that settings can change in tests.
+
+    Raises ``ImproperlyConfigured`` if the setting names something else.
+    """
+    named: object = import_string(conf.company)
+    if not isinstance(named, type) or not issubclass(named, Company):
+        message = (
+            f"POPPY_OPERATIONS['COMPANY'] is {conf.company}, which is no subclass of "
+            "poppy_operations.Company."
+        )
+        raise ImproperlyConfigured(message)
+    return named()

@@ -2,18 +2,105 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Mapping
 from datetime import timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
+# Longer ones end beyond the years that databases and Python have.
+_TEN_YEARS = timedelta(days=3650)
+# What a database takes in one statement by default, however the bytes are written in it.
+_LARGEST_BODY = 4 * 1024 * 1024
+
+
+_PRINTABLE = re.compile(r"[\x21-\x7e]+")
+
+
+class Kind(NamedTuple):
+    """What the value of a setting should be, in words, and whether a value is that."""
+
+    said: str
+    fits: Callable[[object], bool]
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and bool(value)
+
+
+def _is_text_or_none(value: object) -> bool:
+    return value is None or _is_text(value)
+
+
+def _is_issuer(value: object) -> bool:
+    # A missing one has a message of its own.
+    return not value or (isinstance(value, str) and _PRINTABLE.fullmatch(value) is not None)
+
+
+def _is_key_set(value: object) -> bool:
+    if isinstance(value, Mapping):
+        return isinstance(value.get("keys"), list | tuple)
+    return _is_text_or_none(value)
+
+
+def _number(said: str, least: int, most: int | None = None) -> Kind:
+    def fits(value: object) -> bool:
+        if not isinstance(value, int) or isinstance(value, bool):
+            return False
+        return least <= value and (most is None or value <= most)
+
+    return Kind(said, fits)
+
+
+def _duration(said: str, least: timedelta, most: timedelta = _TEN_YEARS) -> Kind:
+    return Kind(said, lambda value: isinstance(value, timedelta) and least <= value <= most)
+
+
+_FLAG = Kind("True or False", lambda value: isinstance(value, bool))
+_NAME = Kind("a string", _is_text_or_none)
+_SECOND, _MINUTE = timedelta(seconds=1), timedelta(minutes=1)
+
+KINDS: Mapping[str, Kind] = {
+    "COMPANY": Kind("the dotted path of a class", _is_text),
+    "EXTENSION_REQUIRED_STATUS": _number("an HTTP status from 400 to 499", 400, 499),
+    "ISSUER": Kind("a URL", _is_issuer),
+    "JOIN_LIFETIME": _duration("a timedelta from a second to 3650 days", _SECOND),
+    "JOIN_STAFF": _FLAG,
+    "JOIN_WITHOUT_FETCH_METADATA": _FLAG,
+    "LEEWAY": _duration("a timedelta from zero to five minutes", timedelta(0), 5 * _MINUTE),
+    "OPEN_REVISIONS": _number("a whole number from 1", 1),
+    "QUEUE": Kind("the dotted path of a function", _is_text),
+    "QUEUE_LEASE": _duration("a timedelta from a minute to 3650 days", _MINUTE),
+    "RECORD_STATEMENTS": _FLAG,
+    "REQUIRE_ATH": _FLAG,
+    "STORED_BODY_BYTES": _number(f"a number of bytes from 0 to {_LARGEST_BODY}", 0, _LARGEST_BODY),
+    "TOKEN_AUDIENCE": _NAME,
+    "TOKEN_ISSUER": _NAME,
+    "TOKEN_JWKS": Kind("a key set (a dict with `keys`) or the HTTPS URL of one", _is_key_set),
+}
+
 
 class Settings:
-    """One typed property for each key of the dict ``settings.POPPY_OPERATIONS``."""
+    """One typed property for each key of the dict ``settings.POPPY_OPERATIONS``.
+
+    A value of another type, or out of range, raises ``ImproperlyConfigured`` when it is read: a
+    server makes no system checks, and the text ``"False"`` is true.
+    """
 
     def _value(self, key: str, default: Any = None) -> Any:
-        return getattr(settings, "POPPY_OPERATIONS", {}).get(key, default)
+        declared = getattr(settings, "POPPY_OPERATIONS", {})
+        if not isinstance(declared, dict):
+            message = "POPPY_OPERATIONS is not a dict."
+            raise ImproperlyConfigured(message)
+        if key not in declared:
+            return default
+        kind, value = KINDS[key], declared[key]
+        if not kind.fits(value):
+            message = f"POPPY_OPERATIONS['{key}'] should be {kind.said}."
+            raise ImproperlyConfigured(message)
+        return value
 
     @property
     def company(self) -> str:

@@ -11,8 +11,10 @@ from asgiref.sync import sync_to_async
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_protect
 
+from poppy_operations.declarations.arguments import require_scope
+from poppy_operations.declarations.callables import is_async
 from poppy_operations.doors.http_asker import HttpAsker
-from poppy_operations.doors.plain import SESSION_CHECK
+from poppy_operations.doors.placement import SESSION_CHECK
 from poppy_operations.gate.answers import ErrorAnswer
 from poppy_operations.gate.approvals import challenge
 from poppy_operations.gate.authorization import agent_of, scope_error
@@ -34,11 +36,13 @@ def personal_agents(*, scope: str | None = None) -> Callable[[F], F]:
     Goes above ``@action.api``, on a function, or on a class by
     ``@method_decorator(personal_agents(), name="dispatch")``.
     """
+    if scope is not None:
+        require_scope("scope=", scope)
 
     def decorate(view: F) -> F:
         _refuse_misuse(view)
         protected = view if getattr(view, "csrf_exempt", False) else csrf_protect(view)
-        if inspect.iscoroutinefunction(view):
+        if is_async(view):
 
             @wraps(view)
             async def achecked(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:

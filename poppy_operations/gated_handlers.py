@@ -6,7 +6,9 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any
 
+# By these the middleware, the checks and the schema know a gated view.
 GATE = "poppy_gate"
+ACTION = "poppy_action"
 
 
 def gated_handler(callback: Callable[..., Any], method: str | None) -> bool:

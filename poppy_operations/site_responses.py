@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
@@ -12,7 +13,9 @@ from django.shortcuts import resolve_url
 from django.urls import NoReverseMatch
 
 from poppy_operations.conf import conf
+from poppy_operations.declarations.arguments import require_response
 from poppy_operations.declarations.outcomes import NotPerformed
+from poppy_operations.logs import log_of
 from poppy_operations.protocol.stored_answer import StoredAnswer
 
 # Of one response or one connection, or a secret of the one who got it (cookies, CSRF tokens).
@@ -117,7 +120,11 @@ class SiteResponses:
         return says_performed(result)
 
     def nothing_happened(self, said: NotPerformed) -> HttpResponseBase:
-        """The response of an action that says that nothing happened."""
+        """The response of an action that says that nothing happened.
+
+        Raises ``TypeError`` for what is no response, once nothing can come of it any more.
+        """
+        require_response("NotPerformed(…)", said.response)
         return HttpResponse(status=409) if said.response is None else said.response
 
     def final(self, result: Any) -> HttpResponseBase:
@@ -135,6 +142,17 @@ class SiteResponses:
 
 class WorkersResponses(SiteResponses):
     """Of code that had no request: it returns mappings too, and its pages hold no CSRF token."""
+
+    def nothing_happened(self, said: NotPerformed) -> HttpResponseBase:
+        """The response of an action that says that nothing happened.
+
+        A worker has nobody to tell that it is no response, and nothing happened all the same.
+        """
+        try:
+            return super().nothing_happened(said)
+        except TypeError as error:
+            log_of(logging.ERROR, "A worker's NotPerformed has no response.", error=error)
+            return super().nothing_happened(NotPerformed())
 
     def final(self, result: Any) -> HttpResponseBase:
         """The response as it would have been sent."""

@@ -20,7 +20,6 @@ urlpatterns = [
     path("class/", views.Buying.as_view()),
     path("form/", views.GatedForm.as_view()),
     path("guarded/", views.GuardedForm.as_view()),
-    path("ungated-form/", views.OrderFormView.as_view()),
     path("refund/", views.refund),
     path("arefund/", views.arefund),
     path("each/", views.each),

@@ -9,8 +9,14 @@ from rest_framework.response import Response
 from example_project.shop.closures import DECLINED_REASON, declined_alternative
 from example_project.shop.prices import money
 from example_project.shop.refunds import refund_that_happened
-from poppy_operations import Action, CurrentOperation, Decline, NotPerformed, Performed
-from poppy_operations.protocol.approval import ApprovalStatement
+from poppy_operations import (
+    Action,
+    ApprovalStatement,
+    ApprovedOperation,
+    Decline,
+    NotPerformed,
+    Performed,
+)
 
 exchange = Action(
     "orders.exchange",
@@ -43,9 +49,8 @@ closure = Action(
 
 
 @refund.reconcile
-def refund_outcome(operation: CurrentOperation) -> Performed | NotPerformed:
+def refund_outcome(operation: ApprovedOperation) -> Performed | NotPerformed:
     """Ask the gateway, which from now on refuses a refund that it has not made yet."""
-    assert operation.idempotency_key is not None  # noqa: S101  only agents' outcomes are unknown
     happened = refund_that_happened(operation.idempotency_key)
     if happened is None:
         return NotPerformed()
@@ -55,7 +60,7 @@ def refund_outcome(operation: CurrentOperation) -> Performed | NotPerformed:
 
 @closure.decline
 def only_the_account_holder(
-    operation: CurrentOperation, approval: ApprovalStatement
+    operation: ApprovedOperation, approval: ApprovalStatement
 ) -> Decline | None:
     """Decline what the User did not approve in person."""
     if approval.approver == "user":

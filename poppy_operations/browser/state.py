@@ -14,7 +14,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from poppy_operations.browser import marks
-from poppy_operations.company import get_company
+from poppy_operations.company import account_of
 from poppy_operations.models import Agent, Join
 from poppy_operations.models.databases import write_alias
 from poppy_operations.sessions.session import Session
@@ -78,7 +78,7 @@ def _session(request: HttpRequest, join: Join | None) -> Session | None:
         is_handled = not (user.is_authenticated or _has_unread_login(request))
     else:
         is_handled = request.session.get(marks.LOGIN) == join.pk and (
-            get_company().account_of(user) == join.account
+            account_of(user) == join.account
         )
     if not is_handled:
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.core.checks import Tags, register
 
-from poppy_operations.checks import configuration, durability, site
+from poppy_operations.checks import configuration, durability, gates, runs, site
 
 CHECKS = (
     configuration.check_settings,
@@ -16,6 +16,8 @@ CHECKS = (
     site.check_database,
     site.check_views,
     site.check_actions,
+    gates.check_gates,
+    runs.check_runs,
 )
 DEPLOYMENT_CHECKS = (configuration.check_deployed_issuer, site.check_https)
 DATABASE_CHECKS = (durability.check_durability,)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
-from datetime import timedelta
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from types import FunctionType
 from typing import Any
@@ -16,67 +15,14 @@ from django.utils.module_loading import import_string
 from poppy_operations.advertising import is_secure
 from poppy_operations.checks.messages import message
 from poppy_operations.company import Company
-from poppy_operations.conf import KEYS, conf
+from poppy_operations.conf import KEYS, KINDS, conf
+from poppy_operations.declarations.callables import is_async, is_generator, takes
 from poppy_operations.sessions.tokens import TokenVerifier
+from poppy_operations.sessions.verification import SessionVerifier
 
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) and bool(value)
-
-
-def _is_text_or_none(value: object) -> bool:
-    return value is None or _is_text(value)
-
-
-def _is_flag(value: object) -> bool:
-    return isinstance(value, bool)
-
-
-def _is_number(value: object, least: int, most: int | None = None) -> bool:
-    if not isinstance(value, int) or isinstance(value, bool):
-        return False
-    return least <= value and (most is None or value <= most)
-
-
-def _is_duration(value: object, least: timedelta) -> bool:
-    return isinstance(value, timedelta) and value >= least
-
-
-def _is_key_set(value: object) -> bool:
-    if isinstance(value, Mapping):
-        return isinstance(value.get("keys"), list | tuple)
-    return value is None or (isinstance(value, str) and is_secure(value))
-
-
-KINDS: Mapping[str, tuple[str, Callable[[object], bool]]] = {
-    "COMPANY": ("the dotted path of a class", _is_text),
-    "EXTENSION_REQUIRED_STATUS": (
-        "an HTTP status from 400 to 499",
-        lambda value: _is_number(value, 400, 499),
-    ),
-    "ISSUER": ("a URL", _is_text),
-    "JOIN_LIFETIME": (
-        "a timedelta of a second or more",
-        lambda value: _is_duration(value, timedelta(seconds=1)),
-    ),
-    "JOIN_STAFF": ("True or False", _is_flag),
-    "JOIN_WITHOUT_FETCH_METADATA": ("True or False", _is_flag),
-    "LEEWAY": (
-        "a timedelta, zero or more",
-        lambda value: _is_duration(value, timedelta(0)),
-    ),
-    "OPEN_REVISIONS": ("a whole number from 1", lambda value: _is_number(value, 1)),
-    "QUEUE": ("the dotted path of a function", _is_text),
-    "QUEUE_LEASE": (
-        "a timedelta of a minute or more",
-        lambda value: _is_duration(value, timedelta(minutes=1)),
-    ),
-    "RECORD_STATEMENTS": ("True or False", _is_flag),
-    "REQUIRE_ATH": ("True or False", _is_flag),
-    "STORED_BODY_BYTES": ("a number of bytes, zero or more", lambda value: _is_number(value, 0)),
-    "TOKEN_AUDIENCE": ("a string", _is_text_or_none),
-    "TOKEN_ISSUER": ("a string", _is_text_or_none),
-    "TOKEN_JWKS": ("a key set (a dict with `keys`) or the HTTPS URL of one", _is_key_set),
+VERIFIERS: Mapping[str, type] = {
+    "session_verifier": SessionVerifier,
+    "token_verifier": TokenVerifier,
 }
 
 
@@ -104,10 +50,13 @@ def _unknown(found: Mapping[str, Any]) -> Iterator[CheckMessage]:
 
 def _ill_typed(found: Mapping[str, Any]) -> Iterator[CheckMessage]:
     for key in sorted(KEYS & found.keys()):
-        kind, is_kind = KINDS[key]
-        # A missing issuer has a message of its own.
-        if not is_kind(found[key]) and (key != "ISSUER" or found[key]):
-            yield message("E003", key=key, kind=kind, type=type(found[key]).__name__)
+        kind, value = KINDS[key], found[key]
+        if not kind.fits(value) or (key == "TOKEN_JWKS" and _is_unsafe(value)):
+            yield message("E003", key=key, kind=kind.said, type=type(value).__name__)
+
+
+def _is_unsafe(jwks: object) -> bool:
+    return isinstance(jwks, str) and not is_secure(jwks)
 
 
 def _issuer(found: Mapping[str, Any]) -> Iterator[CheckMessage]:
@@ -128,7 +77,7 @@ def check_deployed_issuer(**_named: Any) -> list[CheckMessage]:
 def check_company(**_named: Any) -> list[CheckMessage]:
     """Check that the site's ``Company`` can be used as the app uses it."""
     found = declared()
-    if found is None or not _is_text(found.get("COMPANY", conf.company)):
+    if found is None or ("COMPANY" in found and not KINDS["COMPANY"].fits(found["COMPANY"])):
         return []
     try:
         company = import_string(conf.company)
@@ -136,38 +85,61 @@ def check_company(**_named: Any) -> list[CheckMessage]:
         return [message("E011", error=error)]
     if not inspect.isclass(company) or not issubclass(company, Company):
         return [message("E012")]
-    return [*_misfits(company), *_tokens(company)]
+    return [
+        *_misfits(conf.company, company, Company),
+        *_verifiers(company),
+        *_misspelt(company),
+        *_tokens(company, found),
+    ]
 
 
-def _misfits(company: type[Company]) -> Iterator[CheckMessage]:
-    if not _binds(company):
-        yield message("E013", company=conf.company, hook="__init__", call="Company()")
+def _misfits(name: str, own: type, ours: type) -> Iterator[CheckMessage]:
+    if not takes(own):
+        yield message("E013", company=name, hook="__init__", call=f"{ours.__name__}()")
         return
-    instance = company()
-    for name, hook in sorted(vars(Company).items()):
-        if isinstance(hook, FunctionType) and getattr(company, name) is not hook:
-            parameters = list(inspect.signature(hook).parameters.values())[1:]
-            if not _fits(getattr(instance, name), parameters):
-                call = f"{name}({', '.join(parameter.name for parameter in parameters)})"
-                yield message("E013", company=conf.company, hook=name, call=call)
+    instance = own()
+    for hook, method in sorted(vars(ours).items()):
+        if isinstance(method, FunctionType) and getattr(own, hook) is not method:
+            parameters = list(inspect.signature(method).parameters.values())[1:]
+            if not _fits(getattr(instance, hook), parameters):
+                call = f"{hook}({', '.join(parameter.name for parameter in parameters)})"
+                yield message("E013", company=name, hook=hook, call=call)
 
 
 def _fits(own: object, parameters: list[inspect.Parameter]) -> bool:
     """Whether a hook of the site takes the arguments of ours, with and without the optional."""
-    required = [one for one in parameters if one.default is one.empty]
-    is_sync = not inspect.iscoroutinefunction(own)
-    return is_sync and _binds(own, *parameters) and _binds(own, *required)
-
-
-def _binds(own: Any, *arguments: object) -> bool:
-    try:
-        inspect.signature(own).bind(*arguments)
-    except (TypeError, ValueError):
+    if not callable(own) or is_async(own) or is_generator(own):
         return False
-    return True
+    required = [one for one in parameters if one.default is one.empty]
+    return _takes(own, parameters) and _takes(own, required)
 
 
-def _tokens(company: type[Company]) -> Iterator[CheckMessage]:
+def _takes(own: object, parameters: list[inspect.Parameter]) -> bool:
+    named = [one.name for one in parameters if one.kind is one.KEYWORD_ONLY]
+    others = [one.name for one in parameters if one.kind is not one.KEYWORD_ONLY]
+    return takes(own, *others, **dict.fromkeys(named))
+
+
+def _verifiers(company: type[Company]) -> Iterator[CheckMessage]:
+    for name, ours in VERIFIERS.items():
+        own: object = getattr(company, name)
+        path = f"{conf.company}.{name}"
+        if not inspect.isclass(own) or not issubclass(own, ours):
+            yield message("E017", verifier=path, base=f"{ours.__module__}.{ours.__qualname__}")
+        elif own is not ours:
+            yield from _misfits(path, own, ours)
+
+
+def _misspelt(company: type[Company]) -> Iterator[CheckMessage]:
+    """Name the methods that look like a hook, and that nothing calls."""
+    hooks = {name for name in vars(Company) if not name.startswith("_")}
+    for name in sorted(set(dir(company)) - set(dir(Company))):
+        near = get_close_matches(name, hooks, n=1, cutoff=0.85)
+        if near and callable(getattr(company, name)):
+            yield message("W010", company=conf.company, name=name, hook=near[0])
+
+
+def _tokens(company: type[Company], found: Mapping[str, Any]) -> Iterator[CheckMessage]:
     is_ours = company.token_verifier is TokenVerifier and company.session_for is Company.session_for
-    if is_ours and conf.token_jwks is None:
+    if is_ours and found.get("TOKEN_JWKS") is None:
         yield message("W006")

@@ -115,6 +115,32 @@ MESSAGES: tuple[CheckMessage, ...] = (
         ),
         id="poppy_operations.E016",
     ),
+    Error(
+        "%(verifier)s is not a class that is derived from %(base)s.",
+        hint="Derive it, and override the steps that differ: an object of it is made for each use.",
+        id="poppy_operations.E017",
+    ),
+    Error(
+        "The %(name)s= of the gated view %(view)s does not take the arguments of '%(path)s'.",
+        hint="It is called as its view is: %(call)s. Add what is missing, or **kwargs.",
+        id="poppy_operations.E018",
+    ),
+    Error(
+        "The view %(view)s calls %(call)s() of the action %(action)s, whose @gated is missing.",
+        hint=(
+            "Decorate the class of the view with the action's `gated`: without it every request "
+            "that comes to the call fails. A view function takes the action's `view` in its place."
+        ),
+        id="poppy_operations.E019",
+    ),
+    Error(
+        "The gate of the action %(action)s in %(view)s is asked by no request.",
+        hint=(
+            "The decorated handler answers %(methods)s, and methods= names others: name the "
+            "methods that change something, such as methods=['GET']."
+        ),
+        id="poppy_operations.E020",
+    ),
     Warning(
         "The SQLite database '%(alias)s' begins its transactions without a lock.",
         hint=(
@@ -187,6 +213,11 @@ MESSAGES: tuple[CheckMessage, ...] = (
             "once. Silence this check if agents' browsers do not get it."
         ),
         id="poppy_operations.W009",
+    ),
+    Warning(
+        "%(company)s has a method %(name)s, which looks like the hook %(hook)s.",
+        hint="Nothing calls it. Write %(hook)s if that is meant, or give it a name of its own.",
+        id="poppy_operations.W010",
     ),
 )
 

@@ -13,35 +13,20 @@ from django.contrib.sessions.backends import cache, signed_cookies
 from django.contrib.sessions.middleware import SessionMiddleware
 from django.core.checks import CheckMessage
 from django.db import connections
-from django.urls import NoReverseMatch, URLResolver, get_resolver, reverse
+from django.urls import NoReverseMatch, reverse
 from django.utils.module_loading import import_string
 from django.views import View
 
 from poppy_operations.atomic_requests import atomic_aliases
 from poppy_operations.checks.configuration import declared
 from poppy_operations.checks.messages import message
-from poppy_operations.conf import conf
+from poppy_operations.checks.routes import is_served, view_name, views
+from poppy_operations.conf import KINDS, conf
+from poppy_operations.declarations.callables import require_hook
 from poppy_operations.declarations.registry import registry
 from poppy_operations.gated_handlers import gated_handler
 from poppy_operations.middleware import PersonalAgentMiddleware
 from poppy_operations.models.databases import write_alias
-
-
-def views() -> list[Callable[..., Any]]:
-    """Give every view of the site's URLs. Importing them declares the site's actions."""
-    return list(_views(get_resolver())) if _is_served() else []
-
-
-def _is_served() -> bool:
-    return bool(getattr(settings, "ROOT_URLCONF", None))
-
-
-def _views(resolver: URLResolver) -> Iterator[Callable[..., Any]]:
-    for entry in resolver.url_patterns:
-        if isinstance(entry, URLResolver):
-            yield from _views(entry)
-        else:
-            yield entry.callback
 
 
 def check_middleware(**_named: Any) -> list[CheckMessage]:
@@ -93,7 +78,7 @@ def _gives_sessions(middleware: object) -> bool:
 def check_urls(**_named: Any) -> list[CheckMessage]:
     """Check that the endpoint can be reached where actions are offered on the website."""
     views()
-    is_missing = _is_served() and registry.on_website and not _has_urls()
+    is_missing = is_served() and registry.on_website and not _has_urls()
     return [message("E010")] if is_missing else []
 
 
@@ -107,7 +92,7 @@ def _has_urls() -> bool:
 
 def check_sessions(**_named: Any) -> list[CheckMessage]:
     """Check that a Django session cannot lose the mark that an agent's browser uses it."""
-    if not _is_served() or not _has_urls():
+    if not is_served() or not _has_urls():
         return []
     store = import_module(settings.SESSION_ENGINE).SessionStore
     if issubclass(store, signed_cookies.SessionStore):
@@ -117,7 +102,7 @@ def check_sessions(**_named: Any) -> list[CheckMessage]:
 
 def check_sign_on(**_named: Any) -> list[CheckMessage]:
     """Check that browsers are not signed in by what they show without being asked."""
-    if not _is_served() or not _has_urls():
+    if not is_served() or not _has_urls():
         return []
     return [
         message("W009", middleware=middleware.__name__)
@@ -145,16 +130,11 @@ def check_database(**_named: Any) -> list[CheckMessage]:
 def check_views(**_named: Any) -> list[CheckMessage]:
     """Check that Django lets ordinary visitors into gated views that are async."""
     return [
-        message("W003", view=_name(view), alias=alias)
+        message("W003", view=view_name(view), alias=alias)
         for view in views()
         if iscoroutinefunction(view) and _is_gated(view)
         for alias in atomic_aliases(view)
     ]
-
-
-def _name(view: Callable[..., Any]) -> str:
-    shown = getattr(view, "cls", None) or getattr(view, "view_class", None) or view
-    return getattr(shown, "__qualname__", repr(shown))
 
 
 def _is_gated(view: Callable[..., Any]) -> bool:
@@ -175,15 +155,18 @@ def check_actions(**_named: Any) -> list[CheckMessage]:
 
 
 def _queue(actions: Sequence[str]) -> Iterator[CheckMessage]:
-    if not actions or declared() is None:
-        return  # Settings that are no dict have a message of their own.
+    found = declared()
+    if not actions or found is None or not KINDS["QUEUE"].fits(found.get("QUEUE", "the default")):
+        return  # Settings that are no dict, and a path that is none, have messages of their own.
     try:
-        found = import_string(conf.queue)
+        queue = import_string(conf.queue)
     except (ImportError, TypeError, AttributeError) as error:
         yield message("E016", action=actions[0], queue=conf.queue, error=error)
         return
-    if not callable(found):
-        yield message("E016", action=actions[0], queue=conf.queue, error="it is not callable")
+    try:
+        require_hook("It", queue, "an operation_id", "an attempt")
+    except TypeError as error:
+        yield message("E016", action=actions[0], queue=conf.queue, error=error)
 
 
 def check_https(**_named: Any) -> list[CheckMessage]:

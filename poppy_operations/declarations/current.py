@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+
+from django.http import HttpRequest
 
 from poppy_operations.declarations.terms import LazyTerms, Terms
 from poppy_operations.protocol.approval import ApprovalStatement
@@ -36,11 +38,30 @@ class CurrentOperation:
         return cls(action, LazyTerms(terms), None if terms.summary is None else str(terms.summary))
 
 
-def operation_of(request: Any) -> CurrentOperation:
+@dataclass(frozen=True, kw_only=True)
+class ApprovedOperation(CurrentOperation):
+    """What hooks are handed: an operation that was returned, so that nothing of it is missing.
+
+    The site's view is handed one as well if its request performs an approved operation.
+    """
+
+    operation_id: str = field()
+    revision: str = field()
+    idempotency_key: str = field()
+    owner: Owner = field()
+
+
+def operation_of(request: HttpRequest) -> CurrentOperation:
     """The operation of a gated request, typed, for Django and Django REST framework requests.
 
-    Raises ``RuntimeError`` outside a gated view, and for a method that its door does not gate.
+    Raises ``RuntimeError`` outside a gated view, and for a method that its door does not gate, and
+    ``TypeError`` for what is no request.
     """
+    # A request of Django REST framework holds Django's own.
+    if not isinstance(getattr(request, "_request", request), HttpRequest):
+        kind = type(request).__name__
+        message = f"operation_of() takes the request of a view, not an object of the type {kind}."
+        raise TypeError(message)
     operation: CurrentOperation | None = getattr(request, "operation", None)
     if operation is None:
         message = (

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from django.core.serializers.json import DjangoJSONEncoder
 from django.http import HttpResponseBase
+
+from poppy_operations.declarations.arguments import (
+    require_name,
+    require_number,
+    require_object,
+    require_response,
+    require_text,
+)
+from poppy_operations.protocol.canonical import storable_text, thaw
 
 
 class NotPerformed(Exception):
@@ -31,6 +42,11 @@ class Performed:
     result: HttpResponseBase | Mapping[str, Any] | None = None
     status: int = 200
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.result, Mapping):
+            require_response("Performed(…), unless it is an object,", self.result)
+        require_number("Performed(status=…)", self.status)
+
 
 @dataclass(frozen=True)
 class Decline:
@@ -49,9 +65,24 @@ class Decline:
         # Not above: terms and their summaries serve where the app is not installed, as in an agent.
         from poppy_operations.models.lengths import NAME_LENGTH
 
-        if len(self.rule) > NAME_LENGTH:
-            message = f"The rule of a decline has at most {NAME_LENGTH} characters."
-            raise ValueError(message)
+        require_text("Decline(reason=…)", self.reason)
+        require_name("The rule of a decline", self.rule, NAME_LENGTH)
+        if self.reason is not None:
+            reason = storable_text(str(self.reason), "The reason of a decline")
+            object.__setattr__(self, "reason", reason)
+        if self.alternative is not None:
+            object.__setattr__(self, "alternative", _plain(self.alternative))
+
+
+def _plain(alternative: object) -> object:
+    """The alternative as JSON has it: lazily translated text, for one, becomes text."""
+    require_object("Decline(alternative=…)", alternative)
+    try:
+        text = json.dumps(thaw(alternative), cls=DjangoJSONEncoder, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        message = f"Decline(alternative=…) holds what JSON cannot: {error}"
+        raise TypeError(message) from error
+    return json.loads(text)
 
 
 @dataclass(frozen=True)
@@ -59,3 +90,6 @@ class Refusal:
     """What ``Company.undeclared`` chooses: refuse, with ``extension_required`` or an own answer."""
 
     response: HttpResponseBase | None = None
+
+    def __post_init__(self) -> None:
+        require_response("Refusal(…)", self.response)

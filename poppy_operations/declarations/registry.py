@@ -16,9 +16,16 @@ class Registry:
         self._actions: dict[str, DeclaredAction] = {}
 
     def add(self, action: DeclaredAction) -> None:
-        """Add an action. Raises ``ValueError`` where another one has its name."""
-        if action.name in self._actions:
-            message = f"Two actions are called {action.name!r}; a name is used once."
+        """Add an action, also in the place of the one that an earlier run of its module declared.
+
+        Raises ``ValueError`` if another one has its name.
+        """
+        other = self._actions.get(action.name)
+        if other is not None and not action.declared_by.is_again(other.declared_by):
+            message = (
+                f"Two actions are called {action.name!r}, declared by {other.declared_by} and by "
+                f"{action.declared_by}; a name is used once."
+            )
             raise ValueError(message)
         self._actions[action.name] = action
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from datetime import datetime
 from functools import cached_property
 from typing import Any, final
@@ -12,12 +12,17 @@ from django.conf import settings
 from django.utils import timezone, translation
 from django.utils.functional import Promise
 
+from poppy_operations.declarations.arguments import require_flag, require_object, require_text
 from poppy_operations.protocol.canonical import canonical_terms, digest, freeze, storable_text
 
 
 @final
 class Each:
     """``same_action=Each``: every ask is an action of its own, even with equal content."""
+
+    def __init__(self) -> None:
+        message = "same_action=Each is written without parentheses."
+        raise TypeError(message)
 
 
 def _resolve(value: object) -> object:
@@ -28,6 +33,11 @@ def _resolve(value: object) -> object:
     if isinstance(value, datetime):
         return timezone.make_aware(value)
     return value
+
+
+def _is_bound(content: object) -> bool:
+    """Whether it can have validated values: an instance of a form, a formset or a serializer."""
+    return not isinstance(content, type) and callable(getattr(content, "is_valid", None))
 
 
 @dataclass(frozen=True)
@@ -42,13 +52,25 @@ class Terms:
     Left out, it is the route, its arguments and the request's content; ``Each`` makes every ask an
     action of its own. ``content`` is a bound and valid form or serializer, by whose validated
     values two requests are compared.
+
+    Raises ``TypeError`` if an argument is of another type. What the values hold is looked at once
+    they are read.
     """
 
     values: Mapping[str, object]
+    _: KW_ONLY
     summary: str | Promise | None = None
     needed: bool = True
     same_action: object = None
     content: Any = None
+
+    def __post_init__(self) -> None:
+        require_object("Terms", self.values)
+        require_text("Terms(summary=…)", self.summary)
+        require_flag("Terms(needed=…)", self.needed)
+        if self.content is not None and not _is_bound(self.content):
+            message = "Terms(content=…) is a form or a serializer with the request's data in it."
+            raise TypeError(message)
 
     @cached_property
     def text(self) -> str:

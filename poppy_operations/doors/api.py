@@ -15,6 +15,13 @@ from rest_framework.request import Request
 from poppy_operations.atomic_requests import switched_off_aliases
 from poppy_operations.declarations.current import CurrentOperation
 from poppy_operations.declarations.declared_action import DeclaredAction
+from poppy_operations.doors.arguments import (
+    Methods,
+    Names,
+    ignored_names,
+    refuse_unfit,
+    with_functions,
+)
 from poppy_operations.doors.gating import (
     answered,
     behind_the_gate,
@@ -25,8 +32,8 @@ from poppy_operations.doors.gating import (
 from poppy_operations.doors.http_asker import HttpAsker
 from poppy_operations.doors.http_content import by_bytes, http_content
 from poppy_operations.doors.http_uploads import note_uploads
+from poppy_operations.doors.placement import refuse_ungated
 from poppy_operations.doors.plain import (
-    SESSION_CHECK,
     holder,
     is_within,
     like,
@@ -50,14 +57,15 @@ def api_door(
     terms: Callable[..., Any],
     allowed: Callable[..., Any] | None,
     replay: Callable[..., Any] | None,
-    methods: Sequence[str],
-    ignore: Sequence[str],
+    methods: Methods,
+    ignore: Names,
 ) -> F:
     """Put an API's view function or handler behind the gate."""
     refuse_misuse(action, view, "api")
-    _refuse_wrong_order(action, view)
     refuse_async(action, view, terms=terms, allowed=allowed, replay=replay)
-    gated_methods = methods_of(methods)
+    refuse_unfit(action, view, terms=terms, allowed=allowed, replay=replay)
+    gated_methods, ignore = methods_of(methods), ignored_names(ignore)
+    refuse_ungated(action, view, gated_methods, "api")
 
     def call_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:
         request, before, rest = split(
@@ -79,16 +87,8 @@ def api_door(
             return call
         return replace(call, replay=partial(replay, *own(replay, before), request))
 
-    return behind_the_gate(view, call_of, answered, action=action, methods=gated_methods)
-
-
-def _refuse_wrong_order(action: DeclaredAction, view: Any) -> None:
-    if hasattr(view, "cls"):
-        message = f"@api of {action.name} goes below @api_view: authentication is asked first."
-        raise TypeError(message)
-    if hasattr(view, SESSION_CHECK):
-        message = f"@api of {action.name} goes below @personal_agents: the scope is asked first."
-        raise TypeError(message)
+    gated = behind_the_gate(view, call_of, answered, action=action, methods=gated_methods)
+    return with_functions(gated, terms=terms, allowed=allowed)
 
 
 def _django(request: Request | HttpRequest) -> HttpRequest:

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-import inspect
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial, wraps
 from typing import Any, TypeVar
 
 from django.http import HttpResponseBase
 
+from poppy_operations.declarations.callables import is_async
 from poppy_operations.declarations.declared_action import DeclaredAction
+from poppy_operations.doors.arguments import KNOWN_METHODS, named_methods
+from poppy_operations.doors.arguments import refuse_async as refuse_async
+from poppy_operations.doors.placement import refuse_misuse as refuse_misuse
 from poppy_operations.gate import order
 from poppy_operations.gate.answers import Answered, PlainlyPerformed, Replay, SiteAnswer
 from poppy_operations.gate.calls import Call
 from poppy_operations.gate.sync_and_async import Steps, adrive, database, drive, site
-from poppy_operations.gated_handlers import GATE
+from poppy_operations.gated_handlers import ACTION, GATE
 from poppy_operations.logs import log_of
 from poppy_operations.responses import respond
 from poppy_operations.responses.replays import is_stored
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-GATED_METHODS = ("POST", "PUT", "PATCH", "DELETE")
-# What a site can leave out. By any other method nobody gets behind the gate.
-KNOWN_METHODS = frozenset({*GATED_METHODS, "GET", "HEAD", "OPTIONS", "TRACE"})
-ACTION = "poppy_action"
 
 
 class GatedMethods(frozenset[str]):
@@ -82,7 +80,7 @@ def behind_the_gate(
 
     ``call_of`` gives the call of a request, or ``None`` where the view answers it as it is.
     """
-    if inspect.iscoroutinefunction(view):
+    if is_async(view):
 
         @wraps(view)
         async def agated(*args: Any, **kwargs: Any) -> Any:
@@ -98,47 +96,13 @@ def behind_the_gate(
             return view(*args, **kwargs) if call is None else drive(steps_of(call))
 
         gated = sgated
-    # By these the middleware, the checks and the schema know a gated view.
     setattr(gated, GATE, methods)
     setattr(gated, ACTION, action)
     result: F = gated
     return result
 
 
-def methods_of(methods: Iterable[str]) -> GatedMethods:
+def methods_of(methods: object) -> GatedMethods:
     """The gated methods, in upper case. HEAD comes with GET, by which Django answers it."""
-    if isinstance(methods, str):
-        message = "methods= is a list of HTTP methods."
-        raise TypeError(message)
-    named = {method.upper() for method in methods}
+    named = named_methods(methods)
     return GatedMethods(named | {"HEAD"} if "GET" in named else named)
-
-
-def refuse_misuse(action: DeclaredAction, view: Any, how: str) -> None:
-    """Refuse, at import, what would put the gate outside the site's own permissions."""
-    name = getattr(view, "__name__", repr(view))
-    if not callable(view) or inspect.isclass(view):
-        message = f"@{how} of {action.name} goes on a view function or on the handlers of a class."
-        raise TypeError(message)
-    if name == "dispatch":
-        message = (
-            f"@{how} of {action.name} goes on the handlers of a class (post, put, …), not on "
-            "dispatch: the site's own permissions are asked inside dispatch."
-        )
-        raise TypeError(message)
-    if hasattr(view, "login_url"):
-        message = (
-            f"@{how} of {action.name} goes below login_required and permission_required on "
-            f"{name}: the site's own guards are asked first."
-        )
-        raise TypeError(message)
-
-
-def refuse_async(action: DeclaredAction, view: Any, **callables: Any) -> None:
-    """Refuse coroutine functions beside a sync view, which nobody would await."""
-    if inspect.iscoroutinefunction(view):
-        return
-    for name, function in callables.items():
-        if inspect.iscoroutinefunction(function):
-            message = f"{action.name}: {name}= is async, and the view is not."
-            raise TypeError(message)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -12,8 +11,10 @@ from typing import Any
 from django.http import HttpRequest, HttpResponseBase
 
 from poppy_operations.atomic_requests import switched_off_aliases
+from poppy_operations.declarations.callables import is_async
 from poppy_operations.declarations.current import CurrentOperation
 from poppy_operations.declarations.declared_action import DeclaredAction
+from poppy_operations.doors.arguments import called, wants_self
 from poppy_operations.doors.http_asker import HttpAsker
 from poppy_operations.doors.http_content import http_content, parsed_body
 from poppy_operations.doors.http_uploads import note_uploads
@@ -22,8 +23,6 @@ from poppy_operations.gate.comparing import RequestContent
 from poppy_operations.site_responses import SiteResponses
 
 RUNNING = "_poppy_running"
-# By it a door knows a view whose Session and scope are asked for inside it, which is too late.
-SESSION_CHECK = "poppy_session_check"
 
 
 def plain_call(
@@ -80,13 +79,12 @@ def site_call(
     kwargs: dict[str, Any],
 ) -> Any:
     """Call ``terms`` or ``allowed``; one written in the class itself gets ``self`` first."""
-    return function(*own(function, before), request, *rest, **kwargs)
+    return called(function, *own(function, before), request, *rest, **kwargs)
 
 
 def own(function: Callable[..., Any], before: tuple[Any, ...]) -> tuple[Any, ...]:
     """What a function of the site takes before the request: ``self`` where it names it."""
-    first = next(iter(inspect.signature(function).parameters), None)
-    return before if first == "self" else ()
+    return before if wants_self(function) else ()
 
 
 def holder(view: Callable[..., Any], before: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -99,7 +97,7 @@ def holder(view: Callable[..., Any], before: tuple[Any, ...]) -> tuple[Any, ...]
 
 def like(function: Callable[..., Any], call: Callable[..., Any]) -> Callable[..., Any]:
     """``call``, as a coroutine function where ``function`` is one."""
-    if not inspect.iscoroutinefunction(function):
+    if not is_async(function):
         return call
 
     async def acall(*args: Any) -> Any:
@@ -130,7 +128,7 @@ def running_view(
     view: Callable[..., Any], request: HttpRequest, call: Callable[[], Any]
 ) -> Callable[[CurrentOperation], Any]:
     """The body of a call: the site's view, which finds the operation at its request."""
-    if inspect.iscoroutinefunction(view):
+    if is_async(view):
 
         async def abody(operation: CurrentOperation) -> HttpResponseBase:
             with _run_for(request, operation):

@@ -12,6 +12,13 @@ from django.http import HttpRequest, HttpResponseBase
 
 from poppy_operations.declarations.current import CurrentOperation
 from poppy_operations.declarations.declared_action import DeclaredAction
+from poppy_operations.doors.arguments import (
+    Methods,
+    Names,
+    ignored_names,
+    refuse_unfit,
+    with_functions,
+)
 from poppy_operations.doors.gating import (
     answered,
     behind_the_gate,
@@ -20,6 +27,7 @@ from poppy_operations.doors.gating import (
     refuse_async,
     refuse_misuse,
 )
+from poppy_operations.doors.placement import refuse_class, refuse_ungated
 from poppy_operations.doors.plain import (
     holder,
     is_within,
@@ -46,13 +54,15 @@ def view_door(
     *,
     terms: Callable[..., Any],
     allowed: Callable[..., Any] | None,
-    methods: Sequence[str],
-    ignore: Sequence[str],
+    methods: Methods,
+    ignore: Names,
 ) -> F:
     """Put a view function, or a handler of a class, behind the gate."""
     refuse_misuse(action, view, "view")
     refuse_async(action, view, terms=terms, allowed=allowed)
-    gated_methods = methods_of(methods)
+    refuse_unfit(action, view, terms=terms, allowed=allowed)
+    gated_methods, ignore = methods_of(methods), ignored_names(ignore)
+    refuse_ungated(action, view, gated_methods, "view")
 
     def call_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:
         request, before, rest = split(args)
@@ -70,7 +80,8 @@ def view_door(
         )
 
     action.has_website_door = True
-    return behind_the_gate(view, call_of, answered, action=action, methods=gated_methods)
+    gated = behind_the_gate(view, call_of, answered, action=action, methods=gated_methods)
+    return with_functions(gated, terms=terms, allowed=allowed)
 
 
 def gated_door(
@@ -78,15 +89,13 @@ def gated_door(
     target: C,
     *,
     allowed: Callable[..., Any] | None,
-    methods: Sequence[str],
-    ignore: Sequence[str],
+    methods: Methods,
+    ignore: Names,
 ) -> C:
     """Put the handlers of a class before ``run``: who asks, ``allowed``, checks 1 and 2."""
-    gated_methods = methods_of(methods)
-    names = [method.lower() for method in sorted(gated_methods) if hasattr(target, method.lower())]
-    if not inspect.isclass(target) or not names:
-        message = f"@gated of {action.name} goes on a class with handlers such as post."
-        raise TypeError(message)
+    gated_methods, ignore = methods_of(methods), ignored_names(ignore)
+    names = [name for name in map(str.lower, sorted(gated_methods)) if hasattr(target, name)]
+    refuse_class(action, target, names if inspect.isclass(target) else [])
     for name in names:
         handler = _entering(action, getattr(target, name), allowed, gated_methods, ignore)
         setattr(target, name, handler)
@@ -102,6 +111,7 @@ def _entering(
     ignore: Sequence[str],
 ) -> Callable[..., Any]:
     refuse_async(action, handler, allowed=allowed)
+    refuse_unfit(action, handler, allowed=allowed)
 
     def call_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:
         request, before, rest = split(args)
@@ -117,7 +127,8 @@ def _entering(
             ignore=ignore,
         )
 
-    return behind_the_gate(handler, call_of, _enter, action=action, methods=methods)
+    gated = behind_the_gate(handler, call_of, _enter, action=action, methods=methods)
+    return with_functions(gated, allowed=allowed)
 
 
 def _enter(call: Call) -> Steps[HttpResponseBase]:
@@ -130,7 +141,7 @@ def run_door(
     request: HttpRequest,
     terms: Callable[[], Any],
     body: Callable[[CurrentOperation], Any],
-    ignore: Sequence[str],
+    ignore: Names,
 ) -> Steps[HttpResponseBase]:
     """Take the rest of a gated handler's request through the gate."""
     entered: Entered | None = getattr(request, _ENTERED, None)
@@ -151,7 +162,7 @@ def run_door(
         terms=terms,
         body=like(body, current_body),
         allowed=None,
-        ignore=ignore,
+        ignore=ignored_names(ignore),
     )
     call = replace(call, now=entered.now)
     answered_by_gate = yield from order.go_on(entered, call)

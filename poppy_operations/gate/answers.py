@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from poppy_operations.declarations.current import CurrentOperation
+from poppy_operations.declarations.current import ApprovedOperation
 from poppy_operations.declarations.terms import Terms
 from poppy_operations.models import Performance
 from poppy_operations.protocol import EXTENSION
@@ -55,7 +55,7 @@ class StillPerforming:
 class Replay:
     """The answer of an operation that was performed before (7)."""
 
-    operation: CurrentOperation
+    operation: ApprovedOperation
     performance: Performance
 
     @property

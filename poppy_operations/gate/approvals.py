@@ -7,7 +7,7 @@ import logging
 from datetime import datetime
 
 from poppy_operations.company import get_company
-from poppy_operations.declarations.current import CurrentOperation
+from poppy_operations.declarations.current import ApprovedOperation
 from poppy_operations.declarations.outcomes import Decline
 from poppy_operations.declarations.registry import registry
 from poppy_operations.gate.answers import (
@@ -160,16 +160,23 @@ def _decision(revision: Revision, statement: ApprovalStatement) -> Decline | Non
         if statement.approver not in action.approvers:
             return Decline(rule="approvers")
         if action.decline_hook is not None:
-            decision = action.decline_hook(operation, statement)
+            decision = _decided(action.decline_hook(operation, statement))
             if decision is not None:
                 return decision
-    return get_company().decline(operation, statement)
+    return _decided(get_company().decline(operation, statement))
 
 
-def current_operation(revision: Revision, statement: ApprovalStatement | None) -> CurrentOperation:
+def _decided(said: object) -> Decline | None:
+    if said is None or isinstance(said, Decline):
+        return said
+    message = f"A rule that declines returns Decline or None, not {type(said).__name__}."
+    raise TypeError(message)
+
+
+def current_operation(revision: Revision, statement: ApprovalStatement | None) -> ApprovedOperation:
     """What the site's code is handed: the approved terms, which nothing can change."""
     operation = revision.operation
-    return CurrentOperation(
+    return ApprovedOperation(
         action=operation.action,
         terms=freeze(revision.terms),
         summary=revision.summary,

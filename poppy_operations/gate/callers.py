@@ -6,7 +6,7 @@ import logging
 from dataclasses import dataclass
 from typing import Any
 
-from poppy_operations.company import get_company
+from poppy_operations.company import account_of, get_company
 from poppy_operations.declarations.outcomes import Refusal
 from poppy_operations.gate.answers import INVALID_REQUEST, INVALID_SESSION, ErrorAnswer
 from poppy_operations.gate.calls import Call
@@ -81,7 +81,7 @@ def somebody_else(user: Any, session: Session) -> ErrorAnswer | None:
 
     Nobody is nobody else: a view may authenticate no one.
     """
-    account = None if user is None else get_company().account_of(user)
+    account = None if user is None else account_of(user)
     if account is None or account == session.account:
         return None
     message = "The site takes the request for another account than the Session's."
@@ -97,7 +97,11 @@ def _browser(call: Call, session: Session | None) -> Caller:
 
 
 def _undeclared(call: Call) -> Refusal:
-    return get_company().undeclared(call.asker.request, call.action)
+    chosen: object = get_company().undeclared(call.asker.request, call.action)
+    if isinstance(chosen, Refusal):
+        return chosen
+    message = f"Company.undeclared returns a Refusal, not {type(chosen).__name__}."
+    raise TypeError(message)
 
 
 def verified(asker: Asker) -> Session | ErrorAnswer:

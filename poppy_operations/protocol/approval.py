@@ -5,11 +5,13 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Final, Literal
 
 from poppy_operations.protocol.ids import is_id
 from poppy_operations.protocol.structured import parse_dictionary
 
-APPROVERS = ("user", "agent")
+Approver = Literal["user", "agent"]
+APPROVERS: Final[tuple[Approver, ...]] = ("user", "agent")
 LONGEST_INPUT_TYPE = 256
 # The largest Integer of a structured field. JSON gets the same limit.
 LATEST_TIME = 10**15 - 1

@@ -17,14 +17,13 @@ from decimal import Decimal
 from typing import NoReturn
 
 from poppy_operations.protocol.content import canonical_content as canonical_content  # offered here
+from poppy_operations.protocol.plain_json import Resolve
 
 # Beyond this, readers of JSON that keep numbers as doubles see another number.
 LARGEST_INTEGER = 2**53
 DEEPEST_TERMS = 64
 # Terms are read by people. The limit also keeps Decimal("1e999999999") from filling the memory.
 LONGEST_DECIMAL = 128
-
-Resolve = Callable[[object], object]
 
 
 class UnrepresentableTerms(TypeError):

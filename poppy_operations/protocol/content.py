@@ -15,9 +15,9 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from poppy_operations.protocol.canonical import Resolve
 from poppy_operations.protocol.plain_json import (
     DEEPEST_CONTENT,
+    Resolve,
     Unreadable,
     integer,
     plain_json,

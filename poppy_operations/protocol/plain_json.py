@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from itertools import chain, islice
+
+# What makes something that JSON holds of what it does not.
+Resolve = Callable[[object], object]
 
 DEEPEST_CONTENT = 100
 # At one depth. Of what is inside itself there would be ever more.

@@ -7,6 +7,7 @@ import logging
 from django.http import HttpRequest, HttpResponse
 
 from poppy_operations.company import get_company
+from poppy_operations.declarations.arguments import require_response
 from poppy_operations.gate.answers import (
     EXTENSION_REQUIRED,
     ApprovalRequired,
@@ -69,6 +70,7 @@ def _own_unfinished(operation_id: str, request: HttpRequest) -> HttpResponse | N
     """The site's answer for work that has not finished, unless it reads like a failure."""
     try:
         own = get_company().unfinished(request, operation_id)
+        require_response("Company.unfinished returns what", own)
     except Exception as error:  # noqa: BLE001  no fault of the action, and must not look like one
         message = "Company.unfinished failed."
         log_of(logging.ERROR, message, operation_id=operation_id, error=error)

@@ -7,6 +7,7 @@ from typing import Any
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
+from poppy_operations.declarations.arguments import require_scope
 from poppy_operations.doors.http_asker import HttpAsker
 from poppy_operations.gate.authorization import scope_error
 from poppy_operations.rest_framework.errors import core_error
@@ -24,11 +25,15 @@ class HasScope(BasePermission):
 
     @classmethod
     def of(cls, scope: str) -> type[HasScope]:
-        """Make the permission class for one scope."""
+        """Make the permission class for one scope. Raises ``TypeError`` for what is none."""
+        require_scope("The scope of HasScope.of()", scope)
         return type("HasScope", (cls,), {"scope": scope})
 
     def has_permission(self, request: Request, view: Any) -> bool:
         """Let the request pass, or raise the protocol's error for it."""
+        if not self.scope:
+            message = "Name the scope that is required: HasScope.of('orders:write')."
+            raise TypeError(message)
         plain = request._request  # noqa: SLF001  the only way to Django's own request
         refused = scope_error(HttpAsker(plain), request.user, self.scope)
         if refused is not None:

@@ -16,8 +16,7 @@ from drf_spectacular.plumbing import ComponentIdentity, ComponentRegistry, Resol
 
 from poppy_operations.conf import conf
 from poppy_operations.declarations.declared_action import DeclaredAction
-from poppy_operations.doors.gating import ACTION
-from poppy_operations.gated_handlers import GATE, handlers
+from poppy_operations.gated_handlers import ACTION, GATE, handlers
 from poppy_operations.protocol import VERSION
 from poppy_operations.rest_framework.authentication import PersonalAgentAuthentication
 from poppy_operations.rest_framework.permissions import HasScope

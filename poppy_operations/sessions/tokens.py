@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Final
 
 from poppy_operations.conf import conf
+from poppy_operations.declarations.arguments import require_identity, require_number, scopes
 from poppy_operations.models.lengths import ID_LENGTH
 from poppy_operations.sessions.clock import epoch
 from poppy_operations.sessions.jwts import (
@@ -32,12 +33,21 @@ SCOPE_LENGTH: Final = 2000
 
 @dataclass(frozen=True)
 class AccessToken:
-    """What a verified access token says; ``expires_at`` in seconds since 1970."""
+    """What a verified access token says; ``expires_at`` in seconds since 1970.
+
+    Raises ``TypeError`` if a value has another type: a verifier of the site's own makes it.
+    """
 
     account: str
     client_id: str
     scope: frozenset[str]
     expires_at: int
+
+    def __post_init__(self) -> None:
+        require_identity("AccessToken.account", self.account)
+        require_identity("AccessToken.client_id", self.client_id)
+        object.__setattr__(self, "scope", scopes("AccessToken.scope", self.scope))
+        require_number("AccessToken.expires_at", self.expires_at)
 
 
 class TokenVerifier:

@@ -37,6 +37,22 @@ class Strict(Company):
         return Decline("Not by agents.") if approval.approver == "agent" else None
 
 
+class NotARefusal(Company):
+    """Answers by itself what a Refusal would answer."""
+
+    def undeclared(self, request: HttpRequest, action: DeclaredAction) -> Any:
+        """Say no."""
+        return JsonResponse({}, status=409)
+
+
+class NumberedAccounts(Company):
+    """Forgets that accounts are text."""
+
+    def account_of(self, user: Any) -> Any:
+        """The number of the row."""
+        return user.pk if user.is_authenticated else None
+
+
 class OwnWay(Company):
     """Handles approval itself where an agent may not get an operation."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from asgiref.sync import sync_to_async
@@ -103,7 +103,7 @@ def one_order_terms(request: Any, **kwargs: str) -> Terms | HttpResponseBase:
     terms = order_terms(request, **kwargs)
     if isinstance(terms, HttpResponseBase):
         return terms
-    return Terms(terms.values, terms.summary, terms.needed, "the order", terms.content)
+    return replace(terms, same_action="the order")
 
 
 def allowed(request: Any, **kwargs: str) -> HttpResponseBase | None:

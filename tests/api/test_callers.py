@@ -27,6 +27,28 @@ def basic(name: str) -> dict[str, str]:
     return {"Authorization": f"Basic {b64encode(f'{name}:{name}'.encode()).decode()}"}
 
 
+# A Company that answers something else than it may
+
+
+def test_an_account_is_text(agents_api: ApiClient, bob: Any, settings: Any) -> None:
+    settings.POPPY_OPERATIONS = {
+        **settings.POPPY_OPERATIONS,
+        "COMPANY": "tests.api.company.NumberedAccounts",
+    }
+    agents_api.session.client.force_login(bob)
+    with pytest.raises(TypeError, match=r"Company\.account_of returns an account, which is text"):
+        agents_api.send(path="/api/bare/")
+
+
+def test_what_is_undeclared_gets_a_refusal(agents_api: ApiClient, settings: Any) -> None:
+    settings.POPPY_OPERATIONS = {
+        **settings.POPPY_OPERATIONS,
+        "COMPANY": "tests.api.company.NotARefusal",
+    }
+    with pytest.raises(TypeError, match=r"Company\.undeclared returns a Refusal, not JsonResponse"):
+        agents_api.send(declared=False)
+
+
 # Undeclared
 
 

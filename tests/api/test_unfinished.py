@@ -146,13 +146,14 @@ def refuse(operation_id: str) -> HttpResponse:
     [
         (lambda operation_id: None, None),
         (refuse, "Company.unfinished failed."),
+        (lambda operation_id: {"state": "running"}, "Company.unfinished failed."),
         (lambda operation_id: HttpResponse(status=404), "answered 404, a failure"),
         (lambda operation_id: HttpResponse(status=503), "answered 503, a failure"),
     ],
-    ids=["none", "raises", "404", "503 without Retry-After"],
+    ids=["none", "raises", "object", "404", "503 without Retry-After"],
 )
 def test_nothing_that_reads_like_a_failure_is_sent(
-    answer: Callable[[str], HttpResponse],
+    answer: Callable[[str], Any],
     logged: str | None,
     company: Callable[..., None],
     agents_api: ApiClient,

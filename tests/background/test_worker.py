@@ -594,6 +594,39 @@ def test_a_refusal_without_a_response_is_an_empty_conflict(
     assert (answer.status_code, answer.content) == (409, b"")
 
 
+@both
+def test_a_refusal_with_something_else_than_a_response_is_an_empty_conflict(
+    job: MakeJob, broker: Queue, hooks: Any, effects: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    answer: Any = "sold out"
+    mine = refused(job, broker, hooks, answer, effects=effects)
+
+    assert (mine.send().status_code, mine.times, state()) == (409, 0, "open")
+    assert "A worker's NotPerformed has no response." in caplog.text
+
+
+async def never_awaited(operation_id: str, attempt: str) -> None:
+    """A queue that would take nothing."""
+
+
+def of_one(operation_id: str) -> None:
+    """A queue of another kind."""
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("never_awaited", "it cannot be async"), ("of_one", "is called with an operation_id and an")],
+)
+def test_a_queue_that_cannot_be_called_has_taken_nothing(
+    job: MakeJob, settings: Any, name: str, message: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings.POPPY_OPERATIONS["QUEUE"] = f"tests.background.test_worker.{name}"
+    mine = job()
+
+    assert (mine.send().status_code, state()) == (503, "open")
+    assert message in caplog.text
+
+
 def test_a_refusal_that_is_too_large_to_keep_is_its_status(
     job: MakeJob, broker: Queue, hooks: Any, settings: Any
 ) -> None:

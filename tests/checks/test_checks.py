@@ -17,6 +17,7 @@ from django.contrib.sessions.backends import cache, signed_cookies
 from django.contrib.sessions.middleware import SessionMiddleware
 from django.core.checks import CheckMessage, Error, run_checks
 from django.core.checks.registry import registry as django_registry
+from django.core.exceptions import ImproperlyConfigured
 from django.db import connections, transaction
 from django.http import HttpRequest, HttpResponse
 from django.urls import include, path
@@ -24,13 +25,14 @@ from django.views import View
 
 from poppy_operations import Action, Company, Performed, Terms
 from poppy_operations.checks import CHECKS, DATABASE_CHECKS, DEPLOYMENT_CHECKS
-from poppy_operations.checks.configuration import KINDS
 from poppy_operations.checks.messages import MESSAGES
-from poppy_operations.conf import KEYS
+from poppy_operations.company import get_company
+from poppy_operations.conf import KEYS, KINDS, conf
 from poppy_operations.declarations.registry import registry
 from poppy_operations.middleware import PersonalAgentMiddleware
 from poppy_operations.sessions.session import Session
 from poppy_operations.sessions.tokens import TokenVerifier
+from poppy_operations.sessions.verification import SessionVerifier
 from tests import urls as site_urls
 
 OURS = "poppy_operations.middleware.PersonalAgentMiddleware"
@@ -152,17 +154,17 @@ def test_every_setting_has_a_type() -> None:
 BAD: dict[str, list[Any]] = {
     "COMPANY": [Company, ""],
     "EXTENSION_REQUIRED_STATUS": ["403", 200, 500, True],
-    "ISSUER": [1],
-    "JOIN_LIFETIME": [3600, timedelta(0), None],
-    "QUEUE_LEASE": [900, timedelta(seconds=59), None],
+    "ISSUER": [1, "https://shop.example ", "https://shop.example\n"],
+    "JOIN_LIFETIME": [3600, timedelta(0), timedelta(days=3651), timedelta.max, None],
+    "QUEUE_LEASE": [900, timedelta(seconds=59), timedelta.max, None],
     "JOIN_STAFF": ["no", 0, None],
     "JOIN_WITHOUT_FETCH_METADATA": ["yes"],
-    "LEEWAY": [30, timedelta(seconds=-1)],
+    "LEEWAY": [30, timedelta(seconds=-1), timedelta(minutes=6)],
     "OPEN_REVISIONS": [0, 1.5, "50", True],
     "QUEUE": [print, None],
     "RECORD_STATEMENTS": [1],
     "REQUIRE_ATH": ["True"],
-    "STORED_BODY_BYTES": [-1, None],
+    "STORED_BODY_BYTES": [-1, 4 * 1024 * 1024 + 1, None],
     "TOKEN_AUDIENCE": [["a"]],
     "TOKEN_ISSUER": [b"a", ""],
     "TOKEN_JWKS": [[], {}, {"keys": "k"}, "http://issuer.example/jwks", "keys.json", 7],
@@ -171,16 +173,16 @@ GOOD: dict[str, list[Any]] = {
     "COMPANY": ["poppy_operations.company.Company"],
     "EXTENSION_REQUIRED_STATUS": [400, 499],
     "ISSUER": [ISSUER, "http://127.0.0.1:8000", "http://localhost", "http://[::1]:8000"],
-    "JOIN_LIFETIME": [timedelta(seconds=1)],
-    "QUEUE_LEASE": [timedelta(minutes=1)],
+    "JOIN_LIFETIME": [timedelta(seconds=1), timedelta(days=3650)],
+    "QUEUE_LEASE": [timedelta(minutes=1), timedelta(days=3650)],
     "JOIN_STAFF": [True],
     "JOIN_WITHOUT_FETCH_METADATA": [True],
-    "LEEWAY": [timedelta(0)],
+    "LEEWAY": [timedelta(0), timedelta(minutes=5)],
     "OPEN_REVISIONS": [1],
     "QUEUE": ["shop.tasks.enqueue"],
     "RECORD_STATEMENTS": [False],
     "REQUIRE_ATH": [True],
-    "STORED_BODY_BYTES": [0],
+    "STORED_BODY_BYTES": [0, 4 * 1024 * 1024],
     "TOKEN_AUDIENCE": [None, "shop"],
     "TOKEN_ISSUER": [None, "https://issuer.example"],
     "TOKEN_JWKS": [{"keys": []}, "https://issuer.example/jwks", "http://127.0.0.1:1/jwks"],
@@ -193,6 +195,27 @@ def test_an_ill_typed_setting(settings: Any, key: str, value: Any) -> None:
 
     assert [one.msg.split("'")[1] for one in found("E003")] == [key]
     assert repr(type(value).__name__).strip("'") in str(found("E003")[0].hint)
+
+
+@pytest.mark.parametrize(("key", "value"), [(key, one) for key in BAD for one in BAD[key]])
+def test_an_ill_typed_setting_is_refused_when_it_is_read(
+    settings: Any, key: str, value: Any
+) -> None:
+    """A server makes no checks."""
+    configure(settings, **{key: value})
+
+    if key == "TOKEN_JWKS" and isinstance(value, str):
+        assert conf.token_jwks == value  # ``fetch`` refuses what is no HTTPS URL
+        return
+    with pytest.raises(ImproperlyConfigured, match=rf"POPPY_OPERATIONS\['{key}'\] should be "):
+        getattr(conf, key.lower())
+
+
+def test_settings_that_are_no_dict_are_refused_when_they_are_read(settings: Any) -> None:
+    settings.POPPY_OPERATIONS = ["ISSUER"]
+
+    with pytest.raises(ImproperlyConfigured, match="POPPY_OPERATIONS is not a dict"):
+        _ = conf.company
 
 
 @pytest.mark.parametrize(("key", "value"), [(key, one) for key in GOOD for one in GOOD[key]])
@@ -294,6 +317,19 @@ class Async(Company):
         return None
 
 
+class Yielding(Company):
+    def decline(self, operation: Any, approval: Any) -> Any:
+        yield None
+
+
+class AwaitedCall:
+    async def __call__(self, user: Any) -> None: ...
+
+
+class AsyncObject(Company):
+    account_of = AwaitedCall()  # type: ignore[assignment]  # likewise
+
+
 class NotAMethod(Company):
     extra_members = {"colour": "red"}  # type: ignore[assignment]  # noqa: RUF012  likewise
 
@@ -335,6 +371,8 @@ def test_a_company_that_fits(settings: Any) -> None:
         ("ByNameOnly", "user_of", "user_of(account)"),
         ("Async", "undeclared", "undeclared(request, action)"),
         ("NotAMethod", "extra_members", "extra_members(request, interface)"),
+        ("Yielding", "decline", "decline(operation, approval)"),
+        ("AsyncObject", "account_of", "account_of(user)"),
     ],
 )
 def test_a_company_with_a_hook_that_cannot_be_called(
@@ -345,6 +383,80 @@ def test_a_company_with_a_hook_that_cannot_be_called(
     assert len(found("E013")) == 1
     assert f"tests.checks.test_checks.{name} overrides {hook} " in found("E013")[0].msg
     assert f" {call}," in str(found("E013")[0].hint)
+
+
+class AsyncTokens(TokenVerifier):
+    async def verify(self, token: Any, *, now: Any = None) -> Any:  # type: ignore[override]
+        return None
+
+
+class TokensOfAnotherCall(TokenVerifier):
+    def verify(self, token: str) -> Any:  # type: ignore[override]  # that is the point
+        return None
+
+
+class TokensThatNeedMore(TokenVerifier):
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+
+class FittingTokens(TokenVerifier):
+    def verify(self, token: str, *, now: Any = None, url: str = "") -> Any:
+        return None
+
+
+@pytest.mark.parametrize(
+    ("verifier", "text"),
+    [
+        (AsyncTokens, "token_verifier overrides verify in a way that it cannot be called in."),
+        (TokensOfAnotherCall, "token_verifier overrides verify in a way"),
+        (TokensThatNeedMore, "token_verifier overrides __init__ in a way"),
+        (TokenVerifier(), "is not a class that is derived from poppy_operations.sessions.tokens."),
+        (SessionVerifier, "is not a class that is derived from"),
+        (None, "is not a class that is derived from"),
+        (FittingTokens, None),
+        (TokenVerifier, None),
+    ],
+    ids=range(8),
+)
+def test_the_verifiers_of_a_company_are_looked_at_like_its_hooks(
+    settings: Any, monkeypatch: pytest.MonkeyPatch, verifier: Any, text: str | None
+) -> None:
+    use_company(settings, "Fitting")
+    monkeypatch.setattr(Fitting, "token_verifier", verifier)
+
+    said = [one.msg for one in messages()]
+    assert [text in one for one in said if text is not None] == [True] * bool(text)
+    assert len(said) == bool(text)
+
+
+class Misspelt(Company):
+    def declines(self, operation: Any, approval: Any) -> Any: ...
+
+    def acount_of(self, user: Any) -> Any: ...
+
+    def account(self) -> Any: ...
+
+    declin = "a text"
+
+
+def test_a_method_that_looks_like_a_hook_and_is_none(settings: Any) -> None:
+    use_company(settings, "Misspelt")
+
+    assert [one.msg.partition(" has a method ")[2] for one in found("W010")] == [
+        "acount_of, which looks like the hook account_of.",
+        "declines, which looks like the hook decline.",
+    ]
+
+
+@pytest.mark.parametrize("name", ["use_company", "ISSUER", "ModuleType"])
+def test_a_company_that_is_none_is_refused_when_it_is_used(settings: Any, name: str) -> None:
+    use_company(settings, name)
+
+    with pytest.raises(
+        ImproperlyConfigured, match=f"'COMPANY'. is tests.checks.test_checks.{name}, wh"
+    ):
+        get_company()
 
 
 class OwnTokens(Company):
@@ -502,7 +614,7 @@ def test_a_queue_that_is_no_function(settings: Any, monkeypatch: pytest.MonkeyPa
 
     configure(settings, QUEUE="tests.checks.test_checks.__doc__")
     assert (
-        "its queue tests.checks.test_checks.__doc__ cannot be used: it is not callable"
+        "its queue tests.checks.test_checks.__doc__ cannot be used: It is a function, not "
         in found("E016")[0].msg
     )
 
@@ -630,6 +742,9 @@ class AsyncClass(View):
     async def get(self, request: HttpRequest) -> HttpResponse:
         return HttpResponse()
 
+    async def post(self, request: HttpRequest) -> HttpResponse:
+        return HttpResponse()
+
 
 def test_async_gated_views_under_atomic_requests(
     urlconf: Callable[..., None], monkeypatch: pytest.MonkeyPatch
@@ -639,7 +754,7 @@ def test_async_gated_views_under_atomic_requests(
     gated_class = type(
         "GatedClass",
         (AsyncClass,),
-        {"post": action.view(terms=nobodys_terms)(AsyncClass.get)},
+        {"post": action.view(terms=nobodys_terms)(AsyncClass.post)},
     )
     nested = [path("class/", gated_class.as_view()), path("plain/", aview)]
     urlconf(

@@ -96,7 +96,7 @@ def test_a_script_that_checks_nothing_finds_every_action_and_says_which_are_gone
 def test_a_worker_that_checks_nothing_performs_an_action_that_only_the_urls_import(
     tmp_path: Path,
 ) -> None:
-    assert "CurrentOperation(action='store.print'" in told_by(WORKER, tmp_path).stdout
+    assert "ApprovedOperation(action='store.print'" in told_by(WORKER, tmp_path).stdout
 
 
 @pytest.fixture

@@ -14,9 +14,9 @@ from django.dispatch import Signal
 from django.urls import URLPattern
 
 import poppy_operations
-from poppy_operations import Action, CurrentOperation, signals, urls
+from poppy_operations import Action, ApprovedOperation, CurrentOperation, exceptions, signals, urls
 from poppy_operations.testing import agents as testing
-from tests.docs.pages import DOCS, headings, pages, prose
+from tests.docs.pages import DOCS, blocks, headings, pages, prose
 from tests.source import PACKAGE, ROOT
 
 REFERENCE = DOCS / "reference"
@@ -38,13 +38,76 @@ def public(module: Any) -> set[str]:
     }
 
 
+def of_the_package() -> set[str]:
+    """The names of the package itself that a page has a dotted heading for."""
+    dotted = {name.partition("poppy_operations.")[2] for page in DOTTED.values() for name in page}
+    return {name for name in dotted if name and "." not in name}
+
+
 def test_every_public_name_is_documented_and_every_documented_one_is_public() -> None:
-    assert set(headings(REFERENCE / "actions.md")) == set(poppy_operations.__all__)
+    documented = set(headings(REFERENCE / "actions.md")) | of_the_package()
+    assert documented == set(poppy_operations.__all__)
+    for name in poppy_operations.__all__:
+        assert getattr(poppy_operations, name).__name__ == name
 
 
-@pytest.mark.parametrize("name", ["Action", "Terms", "Performed", "Decline", "CurrentOperation"])
+def test_every_exception_is_documented_and_every_documented_one_is_public() -> None:
+    assert set(headings(REFERENCE / "exceptions.md")) == set(exceptions.__all__)
+    for name in exceptions.__all__:
+        assert issubclass(getattr(exceptions, name), Exception)
+
+
+@pytest.mark.parametrize("module", [poppy_operations, exceptions])
+def test_what_a_public_module_does_not_have_is_an_error_of_that_module(module: Any) -> None:
+    with pytest.raises(AttributeError, match=f"module '{module.__name__}' has no attribute 'no'"):
+        _ = module.no
+
+
+PUBLIC_MODULES = re.findall(
+    r"^\| `(poppy_operations[\w.]*)` \|",
+    (REFERENCE / "stability.md").read_text("utf-8"),
+    flags=re.M,
+)
+
+
+def test_every_module_with_a_documented_name_is_public_and_no_other_is() -> None:
+    documented = {
+        name.rpartition(".")[0]
+        for page in DOTTED.values()
+        for name in page
+        if name.startswith("poppy_operations.")
+    }
+    on_pages_of_their_own = {"exceptions", "models", "signals", "testing.agents"}
+    documented |= {f"poppy_operations.{name}" for name in on_pages_of_their_own}
+    assert documented == set(PUBLIC_MODULES)
+    for name in PUBLIC_MODULES:
+        assert import_module(name)
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_the_code_of_a_page_imports_from_public_modules_alone(page: Path) -> None:
+    code = "\n".join(block.text for block in blocks(page, "python"))
+    imported = set(re.findall(r"^\s*from (poppy_operations[\w.]*) import", code, flags=re.M))
+    assert imported <= {*PUBLIC_MODULES, "poppy_operations.urls"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Action",
+        "ApprovalStatement",
+        "Browser",
+        "CurrentOperation",
+        "Decline",
+        "Owner",
+        "Performed",
+        "Terms",
+    ],
+)
 def test_every_argument_is_documented_and_every_documented_one_exists(name: str) -> None:
-    section = headings(REFERENCE / "actions.md")[name]
+    section = {**headings(REFERENCE / "actions.md"), **DOTTED["requests"]}.get(
+        name, DOTTED["requests"].get(f"poppy_operations.{name}", "")
+    )
     documented = re.findall(r"^\| `(\w+)` \|", section, flags=re.M)
     declared = getattr(poppy_operations, name)
     assert is_dataclass(declared)
@@ -63,6 +126,15 @@ def test_every_method_of_an_action_is_documented_with_its_arguments() -> None:
 def test_an_operation_has_no_other_members() -> None:
     members = {name for name in vars(CurrentOperation) if not name.startswith("_")}
     assert members - {field.name for field in fields(CurrentOperation)} == {"without_id"}
+    assert {field.name for field in fields(ApprovedOperation)} == {
+        field.name for field in fields(CurrentOperation)
+    }
+
+
+def test_every_fact_of_a_request_is_documented() -> None:
+    section = DOTTED["requests"]["poppy_operations.RequestFacts"]
+    facts = {name for name in vars(poppy_operations.RequestFacts) if not name.startswith("_")}
+    assert set(re.findall(r"^\| `(\w+)` \|", section, flags=re.M)) == facts
 
 
 @pytest.mark.parametrize("page", DOTTED)
@@ -96,12 +168,9 @@ def test_every_function_is_documented_with_its_signature(dotted: str) -> None:
     assert documented[1] == f"{own}{declared}".replace("'", '"')
 
 
-def test_every_reason_to_refuse_a_session_is_documented() -> None:
-    dotted = "poppy_operations.sessions.refusals."
-    documented = {
-        name.removeprefix(dotted) for name in DOTTED["sessions"] if name.startswith(dotted)
-    }
-    assert documented == public(import_module("poppy_operations.sessions.refusals"))
+def test_every_reason_to_refuse_a_session_is_public() -> None:
+    reasons = public(import_module("poppy_operations.sessions.refusals"))
+    assert reasons <= set(exceptions.__all__)
 
 
 def test_every_class_for_django_rest_framework_is_documented() -> None:
@@ -117,7 +186,7 @@ def test_every_class_for_django_rest_framework_is_documented() -> None:
 @pytest.mark.parametrize(
     "dotted",
     [
-        "poppy_operations.sessions.session.Session",
+        "poppy_operations.Session",
         "poppy_operations.sessions.tokens.AccessToken",
         "poppy_operations.sessions.tokens.TokenVerifier",
         "poppy_operations.sessions.verification.SessionVerifier",

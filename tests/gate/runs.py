@@ -28,8 +28,8 @@ from tests.lifecycle.rows import NOW, OWNER, approval_of, read, returned
 from tests.shop import operations as shop
 from tests.shop.models import Effect
 
-TERMS = Terms({"sku": "jacket", "quantity": 1}, "Buy a jacket.")
-OTHER_TERMS = Terms({"sku": "jacket", "quantity": 2}, "Buy two.")
+TERMS = Terms({"sku": "jacket", "quantity": 1}, summary="Buy a jacket.")
+OTHER_TERMS = Terms({"sku": "jacket", "quantity": 2}, summary="Buy two.")
 DONE = HttpResponse("done", status=201)
 ACTIONS = {"database": shop.buy, "external": shop.refund}
 

@@ -180,7 +180,7 @@ def _terms_of(name: str) -> Callable[..., Terms | HttpResponseBase]:
         amount = shop.prices[item] * quantity
         values = {"item": item, "quantity": quantity, "amount": amount}
         needed = shop.needed and amount >= shop.limit
-        return Terms(values, None, needed, SAME_ACTION[name](item), form)
+        return Terms(values, needed=needed, same_action=SAME_ACTION[name](item), content=form)
 
     return terms
 

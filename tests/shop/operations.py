@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django import forms
@@ -81,7 +81,7 @@ def exchange_terms(request: HttpRequest, **kwargs: str) -> Terms | HttpResponseB
     terms = order_terms(request)
     if isinstance(terms, HttpResponseBase):
         return terms
-    return Terms(terms.values, terms.summary, terms.needed, (kwargs["order_id"],), terms.content)
+    return replace(terms, same_action=(kwargs["order_id"],))
 
 
 def each_terms(request: HttpRequest, **kwargs: str) -> Terms | HttpResponseBase:
@@ -89,7 +89,7 @@ def each_terms(request: HttpRequest, **kwargs: str) -> Terms | HttpResponseBase:
     terms = order_terms(request)
     if isinstance(terms, HttpResponseBase):
         return terms
-    return Terms(terms.values, terms.summary, terms.needed, Each, terms.content)
+    return replace(terms, same_action=Each)
 
 
 def allowed(request: HttpRequest, **kwargs: str) -> HttpResponseBase | None:

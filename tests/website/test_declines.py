@@ -440,6 +440,25 @@ def test_the_rule_stays_with_the_company(
     assert (row.approver, row.sid, row.reason) == ("user", "ses_1", "Not today.")
 
 
+@pytest.mark.parametrize("said", [True, False, "No.", 0])
+@pytest.mark.parametrize("path", ["/buy/", "/hooked/"])
+def test_a_policy_that_says_something_else_than_a_decline_lets_nothing_through(
+    said: Any, path: str, signed_out: SessionOf, jacket: Item, company: Policy, hook: Any
+) -> None:
+    def policy(operation: Any, approval: Any) -> Any:
+        return said
+
+    if path == "/hooked/":
+        hook(policy)
+    else:
+        company.decline = policy
+    ref = ask(signed_out.browser(), path)
+    with pytest.raises(TypeError, match=f"returns Decline or None, not {type(said).__name__}"):
+        signed_out.endpoint(ref, approval_of(signed_out.look_up(ref)))
+    assert not Approval.objects.exists()
+    assert not DeclineRow.objects.exists()
+
+
 def test_a_policy_that_fails_records_nothing_and_says_nothing_of_itself(
     signed_out: SessionOf, jacket: Item, company: Policy
 ) -> None:

@@ -31,6 +31,7 @@ from tests.clock import Clock
 from tests.shop import operations as shop
 from tests.shop.models import Item
 from tests.shop.operations import Behaviour
+from tests.shop.views import OrderFormView
 from tests.website.asking import ORDER, TWO, ask, quiet, recorded
 
 pytestmark = pytest.mark.django_db
@@ -53,7 +54,10 @@ class AsyncBuying(View):
         return answer
 
 
-urlpatterns = [path("async-buying/", AsyncBuying.as_view())]
+urlpatterns = [
+    path("async-buying/", AsyncBuying.as_view()),
+    path("ungated-form/", OrderFormView.as_view()),
+]
 
 
 @pytest.mark.urls(__name__)
@@ -65,6 +69,7 @@ async def test_an_async_handler_takes_the_rest_of_its_request_through_the_gate(
     assert (response.status_code, response.content) == (201, b"1 bought")
 
 
+@pytest.mark.urls(__name__)
 def test_run_outside_a_gated_class_says_what_to_do(client: Any, jacket: Item) -> None:
     with pytest.raises(RuntimeError, match="@gated"):
         client.post("/ungated-form/", ORDER)

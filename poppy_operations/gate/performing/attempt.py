@@ -9,7 +9,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from poppy_operations.declarations.current import CurrentOperation
+from poppy_operations.declarations.current import ApprovedOperation
 from poppy_operations.gate.answers import Answer, Lost, Replay
 from poppy_operations.gate.approvals import current_operation, still_performing
 from poppy_operations.gate.callers import Caller
@@ -37,7 +37,7 @@ class Attempt:
     revision: Revision
     approval: Approval
     token: str
-    current: CurrentOperation
+    current: ApprovedOperation
 
     @classmethod
     def of(

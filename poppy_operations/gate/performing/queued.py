@@ -12,7 +12,8 @@ from django.db.models import Q
 from django.utils.module_loading import import_string
 
 from poppy_operations.conf import conf
-from poppy_operations.declarations.current import CurrentOperation
+from poppy_operations.declarations.callables import require_hook
+from poppy_operations.declarations.current import ApprovedOperation
 from poppy_operations.declarations.declared_action import DeclaredAction
 from poppy_operations.declarations.outcomes import NotPerformed
 from poppy_operations.declarations.terms import Terms
@@ -67,6 +68,7 @@ class NotQueued(Busy):
 def hand_over(operation_id: str, attempt: str) -> None:
     """Hand an attempt to the queue. Whatever goes wrong there is raised."""
     put: Callable[[str, str], object] = import_string(conf.queue)
+    require_hook(f"The queue {conf.queue}", put, "an operation_id", "an attempt")
     put(operation_id, attempt)
 
 
@@ -84,7 +86,9 @@ def _enqueue(attempt: Attempt) -> None:
 class _Work:
     """What a worker asks an action, and what it answered where it did nothing."""
 
-    def __init__(self, action: DeclaredAction, current: CurrentOperation, results: Results) -> None:
+    def __init__(
+        self, action: DeclaredAction, current: ApprovedOperation, results: Results
+    ) -> None:
         self.action = action
         self.current = current
         self.results = results
@@ -103,7 +107,7 @@ class _Work:
             return self.said
         return found
 
-    def perform(self, current: CurrentOperation) -> Any:
+    def perform(self) -> Any:
         """Perform it. Raises ``NotPerformed``, and whatever the action raised."""
         if self.action.perform is None:
             self.log(logging.WARNING, "The action of a queued attempt has no perform= any more.")
@@ -111,7 +115,7 @@ class _Work:
         if self.action.effects == "external":
             self.ensure_still()
         try:
-            result = self.results.final(self.action.perform(current))
+            result = self.results.final(self.action.perform(self.current))
         except NotPerformed as said:
             self.said = self.results.nothing_happened(said)
             raise
@@ -132,8 +136,8 @@ class _Work:
             raise NotPerformed(self.said)
 
     def log(self, level: int, message: str, error: Exception | None = None) -> None:
-        operation_id = self.current.operation_id or ""
-        log_of(level, message, operation_id=operation_id, action=self.action.name, error=error)
+        about_it = {"operation_id": self.current.operation_id, "action": self.action.name}
+        log_of(level, message, **about_it, error=error)
 
 
 @dataclass(frozen=True)
@@ -192,7 +196,13 @@ def perform_handed_over(operation_id: str, attempt: str, results: Results, reque
     revision = operation.approval.revision
     current = current_operation(revision, None)
     work = _Work(action, current, results)
-    job = Job(action=action, results=results, terms=work.still, body=work.perform, request=request)
+    job = Job(
+        action=action,
+        results=results,
+        terms=work.still,
+        body=lambda _current: work.perform(),
+        request=request,
+    )
     caller = Caller(interface_called(operation.interface), operation.owner)
     started = _Started(job, caller, revision, operation.approval, attempt, current, work)
     in_database = operation.effects == Operation.Effects.DATABASE

@@ -1,0 +1,1 @@
+"""Tests of what the doors refuse before anything comes through them."""
