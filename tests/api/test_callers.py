@@ -12,9 +12,9 @@ import pytest
 from django.test import Client
 
 from poppy_operations.models import Operation
-from tests.agents import HOST, SessionOf, approval_of, reference
-from tests.api.agents import ORDER, ApiClient, operation_in
-from tests.api.orders import ApiBehaviour
+from tests.agents import HOST, ORDER, ApiClient, SessionOf, approval_of, operation_in, reference
+from tests.configuring import configure
+from tests.shop.orders import ApiBehaviour
 
 pytestmark = pytest.mark.usefixtures("transactions")
 Effects = Callable[[], list[str]]
@@ -74,10 +74,7 @@ def test_only_version_3_is_a_declaration(
 def test_the_site_may_answer_undeclared_requests_its_own_way(
     agents_api: ApiClient, settings: Any, effects: Effects
 ) -> None:
-    settings.POPPY_OPERATIONS = {
-        **settings.POPPY_OPERATIONS,
-        "COMPANY": "tests.api.company.OwnWay",
-    }
+    configure(settings, COMPANY="tests.shop.company.OwnWay")
     answer = agents_api.send(declared=False)
 
     assert (answer.status_code, answer.json()["see"]) == (409, "https://shop.example/approve")
@@ -87,7 +84,7 @@ def test_the_site_may_answer_undeclared_requests_its_own_way(
 
 @pytest.mark.requirement("OPS-2-14")
 def test_the_status_of_the_refusal_is_a_setting(agents_api: ApiClient, settings: Any) -> None:
-    settings.POPPY_OPERATIONS = {**settings.POPPY_OPERATIONS, "EXTENSION_REQUIRED_STATUS": 400}
+    configure(settings, EXTENSION_REQUIRED_STATUS=400)
     answer = agents_api.send(declared=False)
 
     assert (answer.status_code, answer.json()) == (400, EXTENSION_REQUIRED)
@@ -326,7 +323,7 @@ def test_a_joined_browser_gets_no_operation_of_an_action_without_a_website_door(
 def test_too_many_open_operations_are_answered_with_429(
     agents_api: ApiClient, session_of: Callable[..., SessionOf], settings: Any, effects: Effects
 ) -> None:
-    settings.POPPY_OPERATIONS = {**settings.POPPY_OPERATIONS, "OPEN_REVISIONS": 2}
+    configure(settings, OPEN_REVISIONS=2)
     first = agents_api.ask(body={**ORDER, "quantity": 1})
     agents_api.ask(body={**ORDER, "quantity": 2})
     answer = agents_api.send(body={**ORDER, "quantity": 3})

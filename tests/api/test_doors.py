@@ -11,8 +11,8 @@ from django.test import Client
 
 from poppy_operations.declarations.registry import registry
 from poppy_operations.models import Operation
-from tests.api.agents import ORDER, ApiClient
-from tests.api.orders import ApiBehaviour
+from tests.agents import ORDER, ApiClient
+from tests.shop.orders import ApiBehaviour
 
 pytestmark = pytest.mark.usefixtures("transactions")
 Effects = Callable[[], list[str]]

@@ -32,6 +32,8 @@ from poppy_operations.middleware import PersonalAgentMiddleware
 from poppy_operations.sessions.session import Session
 from poppy_operations.sessions.tokens import TokenVerifier
 from tests import urls as site_urls
+from tests.configuring import configure
+from tests.connections import be_atomic
 
 OURS = "poppy_operations.middleware.PersonalAgentMiddleware"
 SESSIONS = "django.contrib.sessions.middleware.SessionMiddleware"
@@ -75,10 +77,6 @@ def urlconf(settings: Any) -> Callable[..., None]:
         settings.ROOT_URLCONF = urls
 
     return use
-
-
-def configure(settings: Any, **values: Any) -> None:
-    settings.POPPY_OPERATIONS = {**settings.POPPY_OPERATIONS, **values}
 
 
 def nobodys_terms(request: HttpRequest) -> Terms:
@@ -651,7 +649,7 @@ def test_async_gated_views_under_atomic_requests(
     )
     assert not messages()
 
-    monkeypatch.setitem(connections.settings["default"], "ATOMIC_REQUESTS", True)
+    be_atomic(monkeypatch)
     assert [one.msg.split()[3] for one in found("W003")] == ["aview", "GatedClass"]
     assert len(messages()) == 2
 
