@@ -8,16 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import pytest
+from tests.needed import missing
 
 ARGUMENTS = ["--no-sandbox", "--disable-gpu"]
-
-
-def missing(what: str) -> None:
-    """Skip a test for want of something on a developer's machine; never where CI runs."""
-    if os.environ.get("CI"):
-        pytest.fail(what)
-    pytest.skip(what)
 
 
 @contextmanager

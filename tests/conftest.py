@@ -14,17 +14,15 @@ from django.utils import timezone
 
 from poppy_operations.sessions.agents import add_agent
 from poppy_operations.testing.agents import PersonalAgent, TokenIssuer
-from tests.agents import SessionOf
+from tests.agents import AGENT, ISSUER, OTHER_AGENT, SessionOf
 from tests.clock import Clock
+from tests.configuring import configure
+from tests.connections import be_atomic, need_connections_of_their_own
+from tests.shop.company import Policy, policy
 from tests.shop.models import Effect, Item
 from tests.shop.operations import Behaviour, behaviour
-from tests.website.company import Policy, policy
 
-pytest_plugins = ("tests.conformance.plugin",)
-
-ISSUER = TokenIssuer()
-AGENT = PersonalAgent()
-OTHER_AGENT = PersonalAgent("https://other-agent.example/client")
+pytest_plugins = ("tests.conformance.plugin", "tests.ran")
 
 
 @pytest.fixture
@@ -36,9 +34,21 @@ def site() -> Iterator[Behaviour]:
 
 
 @pytest.fixture
+def atomic_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each request is a transaction."""
+    be_atomic(monkeypatch)
+
+
+@pytest.fixture
+def own_connections() -> None:
+    """Threads that meet need a connection each."""
+    need_connections_of_their_own()
+
+
+@pytest.fixture
 def issuer(settings: Any) -> TokenIssuer:
     """The authorization server that the Company trusts."""
-    settings.POPPY_OPERATIONS = {**settings.POPPY_OPERATIONS, "TOKEN_JWKS": ISSUER.jwks}
+    configure(settings, TOKEN_JWKS=ISSUER.jwks)
     return ISSUER
 
 
@@ -101,10 +111,7 @@ def effects(db: None) -> Callable[[], list[str]]:
 @pytest.fixture
 def company(settings: Any) -> Iterator[Policy]:
     """The Company's policies."""
-    settings.POPPY_OPERATIONS = {
-        **settings.POPPY_OPERATIONS,
-        "COMPANY": "tests.website.company.PolicyCompany",
-    }
+    configure(settings, COMPANY="tests.shop.company.PolicyCompany")
     policy.reset()
     yield policy
     policy.reset()

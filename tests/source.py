@@ -6,6 +6,7 @@ import ast
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,11 @@ class Module:
     text: str
     tree: ast.Module
 
+    @cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """Everything in it, walked once."""
+        return tuple(ast.walk(self.tree))
+
     @property
     def part(self) -> str:
         """The package's direct member that the file belongs to, "gate" or "models"."""
@@ -33,14 +39,15 @@ class Module:
         return path.parent.name if path.stem == "__init__" else path.stem
 
 
-def modules() -> list[Module]:
-    """Give every module of the package but the migrations, which Django writes."""
+@cache
+def modules() -> tuple[Module, ...]:
+    """Give every module of the package but the migrations, which Django writes; read once."""
     found = []
     for path in sorted(PACKAGE.rglob("*.py")):
         if "migrations" not in path.parts:
             text = path.read_text("utf-8")
             found.append(Module(path.relative_to(ROOT).as_posix(), text, ast.parse(text)))
-    return found
+    return tuple(found)
 
 
 def module_of(text: str, path: str = "poppy_operations/gate/steps.py") -> Module:
@@ -55,12 +62,12 @@ def project() -> dict[str, Any]:
 
 def calls(module: Module) -> Iterator[ast.Call]:
     """Give every call of the module."""
-    return (node for node in ast.walk(module.tree) if isinstance(node, ast.Call))
+    return (node for node in module.nodes if isinstance(node, ast.Call))
 
 
 def imported(module: Module) -> Iterator[tuple[str, int]]:
     """Give the full dotted name of everything that the module imports, and the line."""
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.Import):
             yield from ((alias.name, node.lineno) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

@@ -13,8 +13,8 @@ urlpatterns = [
     path("accounts/login/", LoginView.as_view(), name="login"),
     path("accounts/logout/", LogoutView.as_view(next_page="/done/"), name="logout"),
     path("poppy/", include("poppy_operations.urls")),
-    path("api/", include("tests.api.site")),
-    path("api/", include("tests.api.guarded")),
+    path("api/", include("tests.shop.api")),
+    path("api/", include("tests.shop.guarded")),
     path("buy/", views.buy, name="buy"),
     path("abuy/", views.abuy),
     path("class/", views.Buying.as_view()),
@@ -27,4 +27,7 @@ urlpatterns = [
     path("orders/<str:order_id>/exchange/", views.exchange),
     path("plain/", views.plain),
     path("done/", views.done),
+    path("", include("tests.shop.pages")),
+    path("", include("tests.shop.logins")),
+    path("", include("tests.shop.endings")),
 ]

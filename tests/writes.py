@@ -73,11 +73,11 @@ class _Bindings:
 
     def __init__(self, module: Module) -> None:
         self.names: dict[str, set[str]] = defaultdict(set)
-        for node in ast.walk(module.tree):
+        for node in module.nodes:
             if isinstance(node, ast.ImportFrom) and node.module == "poppy_operations.models":
                 for alias in node.names:
                     self.names[alias.asname or alias.name] |= {alias.name} & WRITER.keys()
-        pairs = list(_bound(module.tree))
+        pairs = list(_bound(module))
         before = -1
         while before != (before := sum(map(len, self.names.values()))):
             for name, value in pairs:
@@ -103,9 +103,9 @@ class _Bindings:
         return set()
 
 
-def _bound(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
+def _bound(module: Module) -> Iterator[tuple[str, ast.expr]]:
     """Give each name with the expression that it is bound to or annotated with."""
-    for node in ast.walk(tree):
+    for node in module.nodes:
         if isinstance(node, ast.Assign):
             for target in node.targets:
                 yield from _each_name(target, node.value)
@@ -120,6 +120,9 @@ def _bound(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
 
 
 def _each_name(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+    if isinstance(target, ast.Name):
+        yield target.id, value
+        return
     for node in ast.walk(target):
         if isinstance(node, ast.Name):
             yield node.id, value

@@ -47,8 +47,8 @@ from tests.admin.operators import (
     text,
     url,
 )
-from tests.agents import SessionOf
-from tests.api.agents import ApiClient
+from tests.agents import ApiClient, SessionOf
+from tests.configuring import configure
 from tests.shop.models import Item
 
 pytestmark = pytest.mark.django_db
@@ -769,7 +769,7 @@ def test_an_agents_browser_decides_nothing(guard: Client, listed: Agent) -> None
 def test_a_browser_that_was_joined_as_a_member_of_staff_looks_and_decides_nothing(
     session_of: Callable[..., SessionOf], agent: PersonalAgent, settings: Any
 ) -> None:
-    settings.POPPY_OPERATIONS = {**settings.POPPY_OPERATIONS, "JOIN_STAFF": True}
+    configure(settings, JOIN_STAFF=True)
     root = get_user_model().objects.create_superuser("root")
     browser = session_of(account=str(root.pk)).browser()
     allowed = Agent.objects.get(client_id=agent.client_id)

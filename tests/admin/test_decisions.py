@@ -12,7 +12,6 @@ import pytest
 import time_machine
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth import get_user_model
-from django.db import connection, connections
 from django.test import Client
 
 from poppy_operations import maintenance
@@ -22,12 +21,12 @@ from poppy_operations.models import Agent, Approval, Join, Operation, Performanc
 from poppy_operations.protocol import stored_answer
 from poppy_operations.sessions.agents import revoke_agent
 from tests.admin.operators import mark, staff, text, url
-from tests.agents import SessionOf, reference
-from tests.api.agents import ApiClient
-from tests.lifecycle.rows import MINE, NOW, OTHER, begun, in_the_way, read, returned
+from tests.agents import ORDER, ApiClient, SessionOf, reference
+from tests.asking import recorded
+from tests.connections import be_atomic, in_the_way
+from tests.lifecycle.rows import MINE, NOW, OTHER, begun, read, returned
 from tests.shop.models import Effect, Item
 from tests.shop.operations import Behaviour
-from tests.website.asking import ORDER, recorded
 
 pytestmark = pytest.mark.django_db
 BECAUSE = {"because": "The gateway says so."}
@@ -508,8 +507,7 @@ def test_a_decision_is_sent_by_a_form_of_the_site(unknown: Operation) -> None:
 def test_decisions_are_committed_where_requests_are_transactions(
     settler: Client, unknown: Operation, monkeypatch: Any
 ) -> None:
-    monkeypatch.setitem(connections.settings["default"], "ATOMIC_REQUESTS", True)
-    monkeypatch.setitem(connection.settings_dict, "ATOMIC_REQUESTS", True)
+    be_atomic(monkeypatch)
     assert "Settled as not performed." in text(settle(settler, unknown, **NOT_PERFORMED))
     assert "The approval is void." in text(void(settler, Approval.objects.get()))
 

@@ -11,6 +11,7 @@ from django.urls import resolve
 from poppy_operations.advertising import endpoint_url, merge_into, operations_fragment, problems
 from poppy_operations.declarations.registry import registry
 from poppy_operations.views.endpoint import operations
+from tests.configuring import configure
 
 ENDPOINT = "https://shop.example/poppy/operations"
 JOIN = "https://shop.example/poppy/join"
@@ -27,7 +28,7 @@ def nothing_on_the_website(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def issued_by(settings: Any, issuer: str) -> dict[str, Any]:
-    settings.POPPY_OPERATIONS = {**settings.POPPY_OPERATIONS, "ISSUER": issuer}
+    configure(settings, ISSUER=issuer)
     return merge_into({"web": {"browser_session_endpoint": f"{issuer}/poppy/join"}})
 
 
@@ -46,10 +47,7 @@ def test_without_operations_on_the_website_there_is_no_endpoint(
 
 
 def test_the_endpoint_is_on_the_issuers_origin(settings: Any) -> None:
-    settings.POPPY_OPERATIONS = {
-        **settings.POPPY_OPERATIONS,
-        "ISSUER": "https://shop.example:8443/eu/",
-    }
+    configure(settings, ISSUER="https://shop.example:8443/eu/")
 
     assert endpoint_url() == "https://shop.example:8443/poppy/operations"
 

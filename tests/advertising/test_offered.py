@@ -12,12 +12,11 @@ from poppy_operations.advertising import operations_fragment
 from poppy_operations.declarations.registry import registry
 from poppy_operations.models import Approval, Operation
 from poppy_operations.protocol.structured import declares_operations
-from tests.agents import HOST, SessionOf, approval_of, reference
-from tests.api.agents import ApiClient
+from tests.agents import HOST, ORDER, ApiClient, SessionOf, approval_of, reference
+from tests.asking import ask, is_refused_with
 from tests.shop.models import Item
-from tests.website.asking import ORDER, ask, is_refused_with
 
-pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.website.site")]
+pytestmark = pytest.mark.django_db
 Effects = Callable[[], list[str]]
 
 

@@ -6,20 +6,18 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from django.db import connection, connections
 
-from tests.agents import SessionOf
-from tests.api.agents import ApiClient
-from tests.api.orders import ApiBehaviour, api
+from tests.agents import ApiClient, SessionOf
+from tests.connections import be_atomic
 from tests.shop.models import Item
+from tests.shop.orders import ApiBehaviour, api
 
 
 @pytest.fixture(params=[False, True], ids=["autocommit", "atomic-requests"])
 def transactions(request: Any, db: None, monkeypatch: pytest.MonkeyPatch) -> bool:
     """Both ways of running Django's views: in autocommit, or each in a transaction."""
     atomic: bool = request.param
-    monkeypatch.setitem(connections.settings["default"], "ATOMIC_REQUESTS", atomic)
-    monkeypatch.setitem(connection.settings_dict, "ATOMIC_REQUESTS", atomic)
+    be_atomic(monkeypatch, atomic=atomic)
     return atomic
 
 

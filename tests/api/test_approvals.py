@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from poppy_operations.models import Approval, Operation
-from tests.agents import approval_of
-from tests.api.agents import ORDER, ApiClient, operation_in
-from tests.api.orders import ApiBehaviour
+from tests.agents import ORDER, ApiClient, approval_of, operation_in
+from tests.configuring import configure
+from tests.shop.orders import ApiBehaviour
 
 pytestmark = pytest.mark.usefixtures("transactions")
 Effects = Callable[[], list[str]]
@@ -44,7 +44,7 @@ def test_what_the_agent_stated_is_kept(agents_api: ApiClient) -> None:
 
 @pytest.mark.requirement("OPS-6-10")
 def test_a_site_may_keep_nothing_of_it(agents_api: ApiClient, settings: Any) -> None:
-    settings.POPPY_OPERATIONS = {**settings.POPPY_OPERATIONS, "RECORD_STATEMENTS": False}
+    configure(settings, RECORD_STATEMENTS=False)
     operation = agents_api.ask()
 
     assert agents_api.send(approval_of(operation, **OPTIONAL)).status_code == 201

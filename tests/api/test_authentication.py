@@ -20,9 +20,9 @@ from poppy_operations.sessions.agents import revoke_agent
 from poppy_operations.sessions.refusals import KeysUnavailable
 from poppy_operations.sessions.tokens import TokenVerifier
 from poppy_operations.testing.agents import ABSENT
-from tests.agents import HOST, SessionOf
-from tests.api.agents import ORDER, ApiClient, operation_in
+from tests.agents import HOST, ORDER, ApiClient, SessionOf, operation_in
 from tests.api.test_callers import basic
+from tests.configuring import configure
 
 pytestmark = pytest.mark.usefixtures("transactions")
 Effects = Callable[[], list[str]]
@@ -82,10 +82,7 @@ def test_a_signed_out_session_is_challenged_for_an_account(
 def test_a_site_may_challenge_by_the_request(
     path: str, signed_out_api: ApiClient, settings: Any
 ) -> None:
-    settings.POPPY_OPERATIONS = {
-        **settings.POPPY_OPERATIONS,
-        "COMPANY": "tests.api.company.ByOperation",
-    }
+    configure(settings, COMPANY="tests.shop.company.ByOperation")
 
     assert get(signed_out_api, path)["WWW-Authenticate"] == (
         'Bearer resource_metadata="https://shop.example/None"'  # no operation is at stake

@@ -12,9 +12,9 @@ import pytest
 from django.test import Client
 
 from poppy_operations.models import Operation
-from tests.agents import HOST, SessionOf, approval_of, reference
-from tests.api.agents import ORDER, ApiClient, operation_in
-from tests.api.orders import ApiBehaviour
+from tests.agents import HOST, ORDER, ApiClient, SessionOf, approval_of, operation_in, reference
+from tests.configuring import configure
+from tests.shop.orders import ApiBehaviour
 
 pytestmark = pytest.mark.usefixtures("transactions")
 Effects = Callable[[], list[str]]
@@ -96,10 +96,7 @@ def test_only_version_3_is_a_declaration(
 def test_the_site_may_answer_undeclared_requests_its_own_way(
     agents_api: ApiClient, settings: Any, effects: Effects
 ) -> None:
-    settings.POPPY_OPERATIONS = {
-        **settings.POPPY_OPERATIONS,
-        "COMPANY": "tests.api.company.OwnWay",
-    }
+    configure(settings, COMPANY="tests.shop.company.OwnWay")
     answer = agents_api.send(declared=False)
 
     assert (answer.status_code, answer.json()["see"]) == (409, "https://shop.example/approve")
@@ -109,7 +106,7 @@ def test_the_site_may_answer_undeclared_requests_its_own_way(
 
 @pytest.mark.requirement("OPS-2-14")
 def test_the_status_of_the_refusal_is_a_setting(agents_api: ApiClient, settings: Any) -> None:
-    settings.POPPY_OPERATIONS = {**settings.POPPY_OPERATIONS, "EXTENSION_REQUIRED_STATUS": 400}
+    configure(settings, EXTENSION_REQUIRED_STATUS=400)
     answer = agents_api.send(declared=False)
 
     assert (answer.status_code, answer.json()) == (400, EXTENSION_REQUIRED)
@@ -197,8 +194,11 @@ def test_a_view_that_authenticates_nobody_serves_every_session(
     assert accounts == {agents_api.session.account, None}
 
 
-@pytest.mark.parametrize("how", ["basic", "cookie"])
-@pytest.mark.parametrize("path", ["/api/site-users/", "/api/bare/"])
+# A plain view knows its users by their cookies alone.
+@pytest.mark.parametrize(
+    ("path", "how"),
+    [("/api/site-users/", "basic"), ("/api/site-users/", "cookie"), ("/api/bare/", "cookie")],
+)
 def test_a_session_beside_another_users_credential_is_refused(
     path: str,
     how: str,
@@ -208,8 +208,6 @@ def test_a_session_beside_another_users_credential_is_refused(
     effects: Effects,
 ) -> None:
     """Whose action would it be (M10)?"""
-    if (how, path) == ("basic", "/api/bare/"):
-        pytest.skip("A plain view knows its users by their cookies.")
     apis = [signed_out_api] if how == "basic" else [agents_api, signed_out_api]
     for api in apis:
         if how == "cookie":
@@ -348,7 +346,7 @@ def test_a_joined_browser_gets_no_operation_of_an_action_without_a_website_door(
 def test_too_many_open_operations_are_answered_with_429(
     agents_api: ApiClient, session_of: Callable[..., SessionOf], settings: Any, effects: Effects
 ) -> None:
-    settings.POPPY_OPERATIONS = {**settings.POPPY_OPERATIONS, "OPEN_REVISIONS": 2}
+    configure(settings, OPEN_REVISIONS=2)
     first = agents_api.ask(body={**ORDER, "quantity": 1})
     agents_api.ask(body={**ORDER, "quantity": 2})
     answer = agents_api.send(body={**ORDER, "quantity": 3})

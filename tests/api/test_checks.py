@@ -17,10 +17,10 @@ from poppy_operations.maintenance import purge
 from poppy_operations.models import Operation, Revision
 from poppy_operations.sessions.agents import revoke_agent
 from poppy_operations.testing.agents import PersonalAgent, TokenIssuer
-from tests.agents import SessionOf, approval_of, reference
-from tests.api.agents import MADE_UP, ORDER, ApiClient, operation_in
-from tests.api.orders import ApiBehaviour
+from tests.agents import MADE_UP, ORDER, ApiClient, SessionOf, approval_of, operation_in, reference
+from tests.configuring import configure
 from tests.shop.models import Item
+from tests.shop.orders import ApiBehaviour
 
 pytestmark = pytest.mark.usefixtures("transactions")
 Effects = Callable[[], list[str]]
@@ -67,10 +67,7 @@ def test_the_refusal_is_json_whatever_the_request_accepts(
 def test_the_sites_own_members_stand_beside_the_operation(
     agents_api: ApiClient, settings: Any
 ) -> None:
-    settings.POPPY_OPERATIONS = {
-        **settings.POPPY_OPERATIONS,
-        "COMPANY": "tests.api.company.Talkative",
-    }
+    configure(settings, COMPANY="tests.shop.company.Talkative")
     body = agents_api.send().json()
 
     assert (body["detail"], body["code"]) == ("Approval is needed.", "E403")
@@ -156,10 +153,7 @@ def test_amb_01_the_same_user_signed_out_is_challenged_for_the_account(
 def test_amb_01_a_site_may_challenge_for_one_operation(
     agents_api: ApiClient, signed_out_api: ApiClient, settings: Any
 ) -> None:
-    settings.POPPY_OPERATIONS = {
-        **settings.POPPY_OPERATIONS,
-        "COMPANY": "tests.api.company.ByOperation",
-    }
+    configure(settings, COMPANY="tests.shop.company.ByOperation")
     operation = agents_api.ask()
     _, ref = reference(agents_api.session.browser().post("/buy/", ORDER))
     of_the_website = agents_api.session.look_up(ref)

@@ -11,9 +11,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test.client import encode_multipart
 
 from poppy_operations import Terms
-from tests.agents import approval_of
-from tests.api.agents import ORDER, ApiClient, operation_in
-from tests.api.orders import ApiBehaviour
+from tests.agents import ORDER, ApiClient, approval_of, operation_in
+from tests.shop.orders import ApiBehaviour
 
 pytestmark = pytest.mark.usefixtures("transactions")
 Effects = Callable[[], list[str]]

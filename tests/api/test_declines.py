@@ -11,9 +11,9 @@ import pytest
 from poppy_operations import Decline
 from poppy_operations.models import Approval, Operation
 from poppy_operations.models import Decline as DeclineRow
-from tests.agents import approval_of
-from tests.api.agents import ORDER, ApiClient, operation_in
-from tests.api.orders import by_hand, judged
+from tests.agents import ORDER, ApiClient, approval_of, operation_in
+from tests.configuring import configure
+from tests.shop.orders import by_hand, judged
 
 pytestmark = pytest.mark.usefixtures("transactions")
 Effects = Callable[[], list[str]]
@@ -153,10 +153,7 @@ def test_a_decline_is_no_failure(
 def test_the_company_may_decline_approvals_of_any_action(
     agents_api: ApiClient, settings: Any, effects: Effects
 ) -> None:
-    settings.POPPY_OPERATIONS = {
-        **settings.POPPY_OPERATIONS,
-        "COMPANY": "tests.api.company.Strict",
-    }
+    configure(settings, COMPANY="tests.shop.company.Strict")
     operation = agents_api.ask()
     assert agents_api.approve(operation, "agent").json()["reason"] == "Not by agents."
     assert effects() == []

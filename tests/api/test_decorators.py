@@ -22,8 +22,8 @@ from poppy_operations import operation_of
 from poppy_operations.decorators import personal_agents
 from poppy_operations.lifecycle.durable import OuterTransaction
 from poppy_operations.models import Operation
-from tests.api import orders, site
-from tests.api.agents import ApiClient
+from tests.agents import ApiClient
+from tests.shop import api, orders
 from tests.shop import operations as website
 
 Effects = Callable[[], list[str]]
@@ -34,8 +34,8 @@ def test_a_transaction_around_the_gate_is_refused_with_a_way_out(
     agents_api: ApiClient, effects: Effects, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At import it cannot be seen from below."""
-    around = transaction.atomic(site.Class.post)
-    monkeypatch.setattr(site.Class, "post", around)
+    around = transaction.atomic(api.Class.post)
+    monkeypatch.setattr(api.Class, "post", around)
 
     with pytest.raises(OuterTransaction, match="Put the gate outside the transaction"):
         agents_api.send()
@@ -47,8 +47,8 @@ def test_a_transaction_around_the_gate_is_refused_with_a_way_out(
 def test_a_transaction_below_the_gate_is_the_sites_own(
     agents_api: ApiClient, effects: Effects, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    below = transaction.atomic(site.Class.post.__wrapped__)
-    monkeypatch.setattr(site.Class, "post", site.gated(below))
+    below = transaction.atomic(api.Class.post.__wrapped__)
+    monkeypatch.setattr(api.Class, "post", api.gated(below))
 
     assert agents_api.approve(agents_api.ask()).status_code == 201
     assert effects() == ["api.order 1 jacket"]
@@ -80,7 +80,7 @@ class _Some(APIView):
 )
 def test_a_gate_outside_the_sites_own_guards_is_refused_at_import(view: Any, message: str) -> None:
     with pytest.raises(TypeError, match=message):
-        site.gated(view)
+        api.gated(view)
 
 
 def test_a_dispatch_that_django_decorates_for_each_request_is_refused_then(
@@ -89,7 +89,7 @@ def test_a_dispatch_that_django_decorates_for_each_request_is_refused_then(
     class Late(APIView):
         pass
 
-    late = method_decorator(site.gated, name="dispatch")(Late)
+    late = method_decorator(api.gated, name="dispatch")(Late)
     with pytest.raises(TypeError, match="not on dispatch"):
         late.as_view()(rf.post("/"))
 
@@ -108,16 +108,16 @@ def test_coroutine_functions_beside_a_sync_view_are_refused_at_import(name: str)
 @pytest.mark.parametrize(
     "decorators",
     [
-        [csrf_exempt, site.gated],
-        [site.gated, csrf_exempt],
-        [api_view(["POST"]), permission_classes([AllowAny]), site.gated],
-        [api_view(["POST"]), site.gated, permission_classes([AllowAny])],
-        [csrf_exempt, api_view(["POST"]), site.gated],
-        [api_view(["POST"]), login_required, site.gated],
-        [csrf_exempt, login_required, site.gated],
-        [never_cache, csrf_exempt, site.gated],
-        [api_view(["POST"]), site.gated, never_cache],
-        [api_view(["POST"]), site.gated, transaction.atomic],
+        [csrf_exempt, api.gated],
+        [api.gated, csrf_exempt],
+        [api_view(["POST"]), permission_classes([AllowAny]), api.gated],
+        [api_view(["POST"]), api.gated, permission_classes([AllowAny])],
+        [csrf_exempt, api_view(["POST"]), api.gated],
+        [api_view(["POST"]), login_required, api.gated],
+        [csrf_exempt, login_required, api.gated],
+        [never_cache, csrf_exempt, api.gated],
+        [api_view(["POST"]), api.gated, never_cache],
+        [api_view(["POST"]), api.gated, transaction.atomic],
     ],
     ids=lambda decorators: "-".join(getattr(one, "__name__", "decorator") for one in decorators),
 )
@@ -143,7 +143,7 @@ def test_decorators_stack_in_every_order_that_is_not_refused(
 
 def test_a_gated_view_that_gets_no_request_says_so() -> None:
     with pytest.raises(TypeError, match="called with a request"):
-        site.gated(_view)("no request")
+        api.gated(_view)("no request")
 
 
 def test_methods_are_a_list() -> None:

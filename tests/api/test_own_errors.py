@@ -14,11 +14,10 @@ from rest_framework.response import Response
 
 from poppy_operations import NotPerformed
 from poppy_operations.models import Operation
-from tests.agents import approval_of
-from tests.api.agents import ORDER, ApiClient, operation_in
-from tests.api.orders import ApiBehaviour
+from tests.agents import ORDER, ApiClient, approval_of, operation_in
 from tests.shop.models import Effect
 from tests.shop.operations import Behaviour, SoldOut
+from tests.shop.orders import ApiBehaviour
 
 pytestmark = pytest.mark.usefixtures("transactions")
 Effects = Callable[[], list[str]]

@@ -14,9 +14,10 @@ from rest_framework.response import Response
 from poppy_operations import CurrentOperation
 from poppy_operations.lifecycle import finishing
 from poppy_operations.models import Operation, Performance
-from tests.api.agents import ORDER, ApiClient, operation_in
-from tests.api.orders import LOCATION, ApiBehaviour
+from tests.agents import ORDER, ApiClient, operation_in
+from tests.configuring import configure
 from tests.shop.models import Effect
+from tests.shop.orders import LOCATION, ApiBehaviour
 
 pytestmark = pytest.mark.usefixtures("transactions")
 Effects = Callable[[], list[str]]
@@ -180,7 +181,7 @@ def test_what_cannot_be_stored_is_given_again_by_the_views_replay(
     settings: Any,
     effects: Effects,
 ) -> None:
-    settings.POPPY_OPERATIONS = {**settings.POPPY_OPERATIONS, "STORED_BODY_BYTES": 1000}
+    configure(settings, STORED_BODY_BYTES=1000)
     shop.answer = STREAMS[kind]
     if path == "/api/plain/":
         shop.replay = lambda request, operation: HttpResponse(
@@ -202,7 +203,7 @@ def test_what_cannot_be_stored_is_given_again_by_the_views_replay(
 def test_without_a_replay_it_is_said_that_it_was_performed(
     kind: str, agents_api: ApiClient, shop: ApiBehaviour, settings: Any, effects: Effects
 ) -> None:
-    settings.POPPY_OPERATIONS = {**settings.POPPY_OPERATIONS, "STORED_BODY_BYTES": 1000}
+    configure(settings, STORED_BODY_BYTES=1000)
     shop.answer = STREAMS[kind]
     operation = agents_api.ask(path="/api/one-order/")
     first = agents_api.approve(operation, path="/api/one-order/")
@@ -217,7 +218,7 @@ def test_without_a_replay_it_is_said_that_it_was_performed(
 def test_the_largest_stored_body_is_a_setting(
     size: int, is_stored: bool, agents_api: ApiClient, shop: ApiBehaviour, settings: Any
 ) -> None:
-    settings.POPPY_OPERATIONS = {**settings.POPPY_OPERATIONS, "STORED_BODY_BYTES": 1000}
+    configure(settings, STORED_BODY_BYTES=1000)
     shop.answer = lambda operation: HttpResponse(b"x" * size, content_type="text/plain")
     sent_and_again(agents_api)
 

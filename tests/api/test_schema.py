@@ -17,9 +17,10 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from poppy_operations.rest_framework.schema import AutoSchema
-from tests.api import guarded, orders, site
-from tests.api.agents import ApiClient
-from tests.api.orders import ApiBehaviour
+from tests.agents import ApiClient
+from tests.configuring import configure
+from tests.shop import api, guarded, orders
+from tests.shop.orders import ApiBehaviour
 
 Document = Callable[..., dict[str, Any]]
 GATED = [
@@ -67,7 +68,7 @@ def documented() -> type[APIView]:
                 429: {"anyOf": [{"type": "string"}, {"type": "integer"}]},
             },
         )
-        @site.gated
+        @api.gated
         def post(self, request: Any) -> Response:
             """Never called."""
             raise NotImplementedError
@@ -89,7 +90,7 @@ def document(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Document:
             "DEFAULT_SCHEMA_CLASS": f"{schema_class.__module__}.{schema_class.__name__}"
         }
         patterns = [
-            *site.urlpatterns,
+            *api.urlpatterns,
             *guarded.urlpatterns,
             path("documented/", documented().as_view()),
         ]
@@ -187,7 +188,7 @@ def test_a_scope_adds_its_error_where_it_is_asked_for(
 def test_the_status_of_extension_required_follows_its_setting(
     document: Document, settings: Any
 ) -> None:
-    settings.POPPY_OPERATIONS = {**settings.POPPY_OPERATIONS, "EXTENSION_REQUIRED_STATUS": 426}
+    configure(settings, EXTENSION_REQUIRED_STATUS=426)
     operation = document()["paths"]["/class/"]["post"]
 
     assert bodies(operation, 426) == ["PoppyExtensionRequired"]

@@ -3,55 +3,26 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from threading import Barrier, Event, Thread
+from functools import partial
+from threading import Event, Thread
 from typing import Any
 
 import pytest
 from django.db import connection
 
 from poppy_operations.models import Operation, Performance
-from tests.agents import SessionOf
-from tests.api.agents import ORDER, ApiClient
-from tests.databases import has_connections_of_its_own
+from tests.agents import ORDER, ApiClient, SessionOf
+from tests.connections import together
 from tests.shop.models import Effect
 from tests.shop.operations import Behaviour
 
 pytestmark = [
     pytest.mark.database,
     pytest.mark.django_db(transaction=True),
-    pytest.mark.usefixtures("transactions"),
+    pytest.mark.usefixtures("own_connections", "transactions"),
 ]
 TOGETHER = 12
 PATHS = ["/api/class/", "/api/plain/", "/api/aplain/", "/api/transfer/", "/api/one-order/"]
-
-
-@pytest.fixture(autouse=True)
-def own_connections() -> None:
-    """Threads that meet need a connection each."""
-    if not has_connections_of_its_own():
-        pytest.skip("SQLite's memory is shared by all connections")
-
-
-def together(count: int, send: Callable[[int], Any]) -> list[Any]:
-    """Send requests at the same time, each in a thread of its own."""
-    barrier = Barrier(count)
-    answers: list[Any] = []
-
-    def one(number: int) -> None:
-        barrier.wait(30)
-        try:
-            answers.append(send(number))
-        finally:
-            connection.close()
-
-    threads = [Thread(target=one, args=(number,)) for number in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    assert len(answers) == count
-    return answers
 
 
 def client_of(api: ApiClient) -> ApiClient:
@@ -71,7 +42,7 @@ def test_one_approval_sent_together_is_performed_once(
     operation = agents_api.ask()
     site.after_effect = lambda operation: time.sleep(0.05)
     clients = [client_of(agents_api) for _ in range(TOGETHER)]
-    answers = together(TOGETHER, lambda number: clients[number].approve(operation))
+    answers = together([partial(client.approve, operation) for client in clients])
 
     assert Effect.objects.count() == 1
     done = [answer for answer in answers if answer.status_code == 201]
@@ -95,8 +66,10 @@ def test_approvals_of_several_revisions_together_perform_it_once(
     assert len({operation["operation_id"] for operation in operations}) == 1
     clients = [client_of(agents_api) for _ in bodies]
     answers = together(
-        len(bodies),
-        lambda number: clients[number].approve(operations[number], body=bodies[number]),
+        [
+            partial(client.approve, operation, body=body)
+            for client, operation, body in zip(clients, operations, bodies, strict=True)
+        ]
     )
 
     assert Effect.objects.count() == 1
@@ -107,7 +80,7 @@ def test_approvals_of_several_revisions_together_perform_it_once(
 
 def test_the_same_request_asked_together_is_one_operation(agents_api: ApiClient) -> None:
     clients = [client_of(agents_api) for _ in range(TOGETHER)]
-    answers = together(TOGETHER, lambda number: clients[number].send())
+    answers = together([client.send for client in clients])
 
     statuses = {answer.status_code for answer in answers}
     assert statuses <= {403, 503}, statuses

@@ -14,10 +14,10 @@ from rest_framework.response import Response
 
 from poppy_operations import Company
 from poppy_operations.models import Operation
-from tests.agents import approval_of
-from tests.api.agents import ORDER, ApiClient
-from tests.api.orders import ApiBehaviour
+from tests.agents import ORDER, ApiClient, approval_of
+from tests.configuring import configure
 from tests.shop.operations import Behaviour
+from tests.shop.orders import ApiBehaviour
 
 pytestmark = pytest.mark.usefixtures("transactions")
 Effects = Callable[[], list[str]]
@@ -37,10 +37,7 @@ class Queues(Company):
 @pytest.fixture
 def company(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Let the site answer unfinished work its own way."""
-    settings.POPPY_OPERATIONS = {
-        **settings.POPPY_OPERATIONS,
-        "COMPANY": f"{__name__}.{Queues.__name__}",
-    }
+    configure(settings, COMPANY=f"{__name__}.{Queues.__name__}")
 
     def answers(answer: Callable[[str], HttpResponse | None]) -> None:
         monkeypatch.setattr(Queues, "answer", staticmethod(answer), raising=False)

@@ -51,7 +51,7 @@ def forbidden_import(module: Module) -> Iterator[str]:
 
 def row_lock(module: Module) -> Iterator[str]:
     # SQLite has none: what must hold is a conditional UPDATE or a unique constraint.
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.Attribute) and node.attr == "select_for_update":
             yield f"{module.path}:{node.lineno}: select_for_update"
 

@@ -16,7 +16,7 @@ from tests.crash.site import Moments, moments, nothing, stores
 @pytest.fixture(autouse=True)
 def places(settings: Any, tmp_path: Path) -> Iterator[Path]:
     """The site's addresses, and a folder for what is outside of the database."""
-    settings.ROOT_URLCONF = "tests.background.site"
+    settings.ROOT_URLCONF = "tests.crash.site"
     before, stores.folder = stores.folder, tmp_path
     yield tmp_path
     stores.folder = before

@@ -9,4 +9,4 @@ from tests.background.app import DATABASE
 from tests.settings import *  # noqa: F403  the same site in all else
 
 DATABASES = {"default": json.loads(os.environ[DATABASE])}
-ROOT_URLCONF = "tests.background.site"
+ROOT_URLCONF = "tests.crash.site"

@@ -15,7 +15,7 @@ from poppy_operations import maintenance
 from poppy_operations.models import Operation
 from tests.background.agents import Job, MakeJob
 from tests.background.workers import BROKERS, Workers, until, workers
-from tests.databases import has_connections_of_its_own
+from tests.connections import need_connections_of_their_own
 
 pytestmark = [pytest.mark.servers, pytest.mark.django_db(transaction=True)]
 both = pytest.mark.parametrize("effects", ["database", "external"])
@@ -26,8 +26,7 @@ def celery(
     request: pytest.FixtureRequest, transactional_db: None, places: Path
 ) -> Iterator[Workers]:
     """Workers on each broker, beside a database that they reach."""
-    if not has_connections_of_its_own():
-        pytest.skip("SQLite's memory is one process's: --ds tests.settings_sqlite has a file.")
+    need_connections_of_their_own()
     with workers(request.param, places) as found:
         yield found
 

@@ -30,8 +30,9 @@ from poppy_operations.protocol import stored_answer
 from poppy_operations.site_responses import response_of
 from poppy_operations.testing.agents import PersonalAgent
 from tests.background.agents import Job, MakeJob
+from tests.configuring import configure
+from tests.connections import in_the_way
 from tests.crash.site import Moments, in_database_later, outside_later
-from tests.lifecycle.rows import in_the_way
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 ACTIONS = {"database": in_database_later, "external": outside_later}
@@ -66,10 +67,7 @@ queue = Queue()
 
 @pytest.fixture(autouse=True)
 def broker(settings: Any) -> Queue:
-    settings.POPPY_OPERATIONS = {
-        **settings.POPPY_OPERATIONS,
-        "QUEUE": "tests.background.test_worker.queue",
-    }
+    configure(settings, QUEUE="tests.background.test_worker.queue")
     queue.__init__()  # type: ignore[misc]  # empty again
     return queue
 

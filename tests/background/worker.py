@@ -15,8 +15,7 @@ from tests.background.app import BROKER, FOLDER, QUEUE, celery_app
 
 django.setup()
 
-from tests.background import site  # noqa: E402, F401  declares the actions, once Django is there
-from tests.crash.site import moments, stores  # noqa: E402  as above
+from tests.crash.site import moments, stores  # noqa: E402  once Django is there
 
 stores.folder = Path(os.environ[FOLDER])
 app = celery_app(os.environ[BROKER], os.environ[QUEUE])

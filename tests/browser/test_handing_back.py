@@ -13,16 +13,10 @@ from django.test import AsyncClient, Client, RequestFactory
 from poppy_operations.browser import marks
 from poppy_operations.browser.handing_back import hand_back
 from poppy_operations.models import Join
-from tests.browser.site import ajoin_browser, join_browser, ticket_path, whoami
+from tests.joins.joining import ajoin_browser, join_browser, ticket_path, whoami
 from tests.shop.models import Effect
 
 NAME = "sessionid_agent"
-
-
-@pytest.fixture(autouse=True)
-def endings_site(settings: Any, agents_site: None) -> None:
-    """Give a site on which sessions end in every way."""
-    settings.ROOT_URLCONF = "tests.browser.endings"
 
 
 def test_a_person_gets_the_browser_back_at_once(client: Client, alice: Any, bob: Any) -> None:
@@ -128,7 +122,7 @@ def test_a_browser_that_is_handed_back_can_be_joined_again(client: Client, alice
 def test_the_request_itself_is_a_persons_from_then_on(client: Client, alice: Any) -> None:
     join_browser(client)
     client.get("/in/alice/")
-    request: Any = client.get("/plain/").wsgi_request
+    request: Any = client.get("/untouched/").wsgi_request
     assert marks.is_marked(request)
     assert hand_back(request)
     assert not marks.is_marked(request)

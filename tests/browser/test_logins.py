@@ -18,7 +18,8 @@ from poppy_operations.browser import joins, marks
 from poppy_operations.browser.joins import purge_joins
 from poppy_operations.models import Join
 from poppy_operations.sessions.agents import revoke_agent
-from tests.browser.site import AGENT, TYPED, ajoin_browser, join_browser, ticket_path, whoami
+from tests.agents import AGENT
+from tests.joins.joining import TYPED, ajoin_browser, join_browser, ticket_path, whoami
 
 NOW = datetime(2026, 10, 8, 19, 20, tzinfo=UTC)
 
@@ -137,7 +138,7 @@ def test_reading_the_user_costs_one_query_with_a_joins_login_only(
         client.get("/user/")
     assert len(queries) == 3
     with CaptureQueriesContext(connection) as queries:
-        client.get("/plain/")
+        client.get("/untouched/")
     assert len(queries) == 0
 
 
@@ -291,7 +292,7 @@ def test_a_sign_out_that_leaves_the_session_alone_leaves_no_login(
     client: Client, alice: Any
 ) -> None:
     join_browser(client, alice)
-    request: Any = client.get("/plain/").wsgi_request
+    request: Any = client.get("/untouched/").wsgi_request
     user_logged_out.send(sender=type(alice), request=request, user=alice)
     request.session.save()
     assert whoami(client) == {"user": "", "marked": True, "joined": False, "session": None}

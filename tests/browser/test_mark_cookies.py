@@ -17,17 +17,11 @@ from django.test.utils import CaptureQueriesContext
 from poppy_operations.browser import mark_cookies, marks
 from poppy_operations.browser.mark_cookies import seconds_left, set_in
 from poppy_operations.browser.renewing import _lifetime_of
-from tests.browser.site import join_browser, whoami
+from tests.joins.joining import join_browser, whoami
 from tests.shop.models import Effect
 
 NOW = datetime(2026, 10, 8, 19, 20, tzinfo=UTC)
 NAME = "sessionid_agent"
-
-
-@pytest.fixture(autouse=True)
-def endings_site(settings: Any, agents_site: None) -> None:
-    """Give a site on which sessions end in every way."""
-    settings.ROOT_URLCONF = "tests.browser.endings"
 
 
 def mark(seconds: int = 3600) -> str:
@@ -103,20 +97,20 @@ def test_a_shared_cache_gives_it_to_nobody_else(client: Client, settings: Any, a
 def test_ordinary_visitors_notice_nothing(client: Client, alice: Any, signed_in: bool) -> None:
     if signed_in:
         client.force_login(alice)
-    for path in ("/plain/", "/user/", "/end/clear/", "/accounts/logout/", "/in/alice/"):
+    for path in ("/untouched/", "/user/", "/end/clear/", "/accounts/logout/", "/in/alice/"):
         with CaptureQueriesContext(connection) as queries:
             response = client.post(path)
         assert NAME not in response.cookies
         assert not [query for query in queries if "poppy" in query["sql"]]
     client.cookies.clear()
     with CaptureQueriesContext(connection) as queries:
-        response = client.get("/plain/")
+        response = client.get("/untouched/")
     assert (len(queries), response.cookies, response.get("Vary", "")) == (0, {}, "Accept-Language")
 
 
 def test_asking_costs_no_query_where_the_cookie_says_it(client: Client) -> None:
     join_browser(client)
-    request: Any = client.get("/plain/").wsgi_request
+    request: Any = client.get("/untouched/").wsgi_request
     with CaptureQueriesContext(connection) as queries:
         assert marks.is_marked(request)
     assert len(queries) == 0
@@ -215,7 +209,7 @@ def test_a_new_key_without_the_old_one_ends_marks_as_it_ends_sessions(
 def test_a_marked_session_without_the_cookie_gets_it(client: Client) -> None:
     join_browser(client)
     del client.cookies[NAME]
-    assert NAME not in client.get("/plain/").cookies  # nobody looked
+    assert NAME not in client.get("/untouched/").cookies  # nobody looked
     assert NAME in client.get("/whoami/").cookies
 
 

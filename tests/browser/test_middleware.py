@@ -16,12 +16,9 @@ from poppy_operations import gated_handlers
 from poppy_operations.atomic_requests import atomic_aliases, never_atomic
 from poppy_operations.middleware import PersonalAgentMiddleware
 from poppy_operations.models import Agent
-from tests.browser.gated import ASYNC_NAMES, NAMES, as_views
-from tests.browser.site import (
-    agent_headers,
-    close_this_threads_connection,
-    join_browser,
-)
+from tests.connections import close_this_threads_connection
+from tests.joins.joining import agent_headers, join_browser
+from tests.shop.gated import ASYNC_NAMES, NAMES, as_views
 
 HEADERS = [
     {"Poppy-Session": "x"},
@@ -32,12 +29,6 @@ HEADERS = [
 # Where one handler answers every method, an agent's other requests keep their transaction too,
 # because the gate says which methods are its own.
 WITH_GET = ["function", "class", "dispatching", "api-view", "viewset", "api-function", "method"]
-
-
-@pytest.fixture
-def atomic_requests(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(connections.settings["default"], "ATOMIC_REQUESTS", True)
-    monkeypatch.setitem(connection.settings_dict, "ATOMIC_REQUESTS", True)
 
 
 @pytest.fixture
@@ -68,7 +59,7 @@ def test_every_request_knows_the_session_that_it_shows(client: Client) -> None:
 
 def test_the_session_is_verified_when_it_is_asked_for_and_once(client: Client) -> None:
     with CaptureQueriesContext(connection) as queries:
-        client.get("/plain/", headers=agent_headers())
+        client.get("/untouched/", headers=agent_headers())
     assert len(queries) == 0
     with CaptureQueriesContext(connection) as queries:
         client.get("/poppy-facts/", headers=agent_headers())
@@ -81,7 +72,7 @@ def test_the_session_is_verified_when_it_is_asked_for_and_once(client: Client) -
 
 @pytest.mark.usefixtures("atomic_requests")
 def test_a_visitor_costs_no_query_and_without_a_cookie_no_vary(client: Client) -> None:
-    for path in ("/plain/", "/again/function/"):
+    for path in ("/untouched/", "/again/function/"):
         with CaptureQueriesContext(connection) as queries:
             response = client.post(path)
         assert [q for q in queries if "SAVEPOINT" not in q["sql"]] == []
@@ -93,7 +84,7 @@ def test_a_visitor_with_a_cookie_costs_one_session_read_on_gated_views(
     client: Client, alice: Any
 ) -> None:
     client.force_login(alice)
-    for path, expected in (("/plain/", 0), ("/again/ungated/", 0), ("/again/function/", 1)):
+    for path, expected in (("/untouched/", 0), ("/again/ungated/", 0), ("/again/function/", 1)):
         with CaptureQueriesContext(connection) as queries:
             client.post(path)
         read = [q for q in queries if "SAVEPOINT" not in q["sql"]]

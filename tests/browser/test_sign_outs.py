@@ -15,8 +15,8 @@ from django.test import AsyncClient, Client
 
 from poppy_operations.browser import marks
 from poppy_operations.models import Join
-from tests.browser.endings import ENDINGS
-from tests.browser.site import ajoin_browser, join_browser, ticket_path, whoami
+from tests.joins.joining import ajoin_browser, join_browser, ticket_path, whoami
+from tests.shop.endings import ENDINGS
 from tests.shop.models import Effect
 
 NOW = datetime(2026, 10, 8, 19, 20, tzinfo=UTC)
@@ -24,12 +24,6 @@ HOUR = timedelta(hours=1)
 OURS = "poppy_operations.middleware.PersonalAgentMiddleware"
 MODEL = "django.contrib.auth.backends.ModelBackend"
 REMOTE = "django.contrib.auth.backends.RemoteUserBackend"
-
-
-@pytest.fixture(autouse=True)
-def endings_site(settings: Any, agents_site: None) -> None:
-    """Give a site on which sessions end in every way."""
-    settings.ROOT_URLCONF = "tests.browser.endings"
 
 
 def stand(settings: Any, middleware: str, *, above: bool) -> None:
@@ -88,7 +82,7 @@ def test_no_api_unmarks_a_browser(client: Client, alice: Any, bob: Any, how: str
 def test_no_middleware_unmarks_a_browser(
     settings: Any, client: Client, alice: Any, bob: Any, how: str, above: bool, header: str
 ) -> None:
-    stand(settings, "tests.browser.endings.Ending", above=above)
+    stand(settings, "tests.shop.endings.Ending", above=above)
     join_browser(client, bob)
     assert_agents(client, **{header: how})
     assert_agents(client)
@@ -100,7 +94,7 @@ def test_no_middleware_unmarks_a_browser(
 async def test_no_middleware_unmarks_a_browser_in_the_event_loop(
     settings: Any, async_client: AsyncClient, alice: Any, bob: Any, how: str, above: bool
 ) -> None:
-    stand(settings, "tests.browser.endings.Ending", above=above)
+    stand(settings, "tests.shop.endings.Ending", above=above)
     await ajoin_browser(async_client, await sync_to_async(ticket_path)(bob))
     for headers in ({"End-Before": how}, {}):
         refused = await async_client.post("/transfer/", headers=headers)
@@ -112,7 +106,7 @@ async def test_no_middleware_unmarks_a_browser_in_the_event_loop(
 def test_a_password_changed_elsewhere_unmarks_nobody_who_reads_the_user(
     settings: Any, client: Client, alice: Any, above: bool
 ) -> None:
-    stand(settings, "tests.browser.endings.Ending", above=above)
+    stand(settings, "tests.shop.endings.Ending", above=above)
     join_browser(client, alice)
     alice.set_password("changed elsewhere")
     alice.save()
@@ -452,7 +446,7 @@ def test_the_cookie_is_renewed_with_the_session(
     join_browser(client, alice)
     for _ in range(5):
         time_machine.shift(1.5 * HOUR)
-        client.get("/plain/" if every_request else "/end/clear/")
+        client.get("/untouched/" if every_request else "/end/clear/")
     DjangoSession.objects.all().delete()
     time_machine.shift(3 * HOUR - timedelta(seconds=1))
     assert_agents(client)

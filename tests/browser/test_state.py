@@ -15,11 +15,12 @@ from django.test.utils import CaptureQueriesContext
 from poppy_operations.browser.state import Browser, browser_of
 from poppy_operations.models import Agent, Join
 from poppy_operations.sessions.agents import revoke_agent
-from tests.browser.site import AGENT, SUBMITTED, a_user, join_browser, ticket_path, whoami
+from tests.agents import AGENT
+from tests.joins.joining import SUBMITTED, a_user, join_browser, ticket_path, whoami
 
 
 def _request_of(client: Client) -> Any:
-    request: Any = client.get("/plain/").wsgi_request
+    request: Any = client.get("/untouched/").wsgi_request
     return request
 
 

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from tests.chromium import missing
+from tests.needed import missing
 from tests.source import ROOT
 
 PACKAGES = ("axe-core@4.14.1", "htmx.org@2.0.11", "@hotwired/turbo@8.0.23")

@@ -34,6 +34,8 @@ from poppy_operations.sessions.session import Session
 from poppy_operations.sessions.tokens import TokenVerifier
 from poppy_operations.sessions.verification import SessionVerifier
 from tests import urls as site_urls
+from tests.configuring import configure
+from tests.connections import be_atomic
 
 OURS = "poppy_operations.middleware.PersonalAgentMiddleware"
 SESSIONS = "django.contrib.sessions.middleware.SessionMiddleware"
@@ -77,10 +79,6 @@ def urlconf(settings: Any) -> Callable[..., None]:
         settings.ROOT_URLCONF = urls
 
     return use
-
-
-def configure(settings: Any, **values: Any) -> None:
-    settings.POPPY_OPERATIONS = {**settings.POPPY_OPERATIONS, **values}
 
 
 def nobodys_terms(request: HttpRequest) -> Terms:
@@ -766,7 +764,7 @@ def test_async_gated_views_under_atomic_requests(
     )
     assert not messages()
 
-    monkeypatch.setitem(connections.settings["default"], "ATOMIC_REQUESTS", True)
+    be_atomic(monkeypatch)
     assert [one.msg.split()[3] for one in found("W003")] == ["aview", "GatedClass"]
     assert len(messages()) == 2
 

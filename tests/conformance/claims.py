@@ -53,6 +53,8 @@ def scan(root: Path = ROOT) -> Scan:
 
 def scan_source(source: str, path: str, found: Scan) -> None:
     """Add the claims and problems of one module to ``found``."""
+    if not any(kind in source for kind in KINDS):
+        return
     tree = ast.parse(source, path)
     module_marks = _pytestmark(tree.body)
     seen: set[ast.Call] = set(_named(module_marks, KINDS))

@@ -9,19 +9,16 @@ from itertools import count
 from typing import Any
 
 import time_machine
-from django.test import Client
 
 from poppy_operations import maintenance
 from poppy_operations.background import perform_attempt
 from poppy_operations.conf import conf
 from poppy_operations.maintenance import requeueing
 from poppy_operations.models import Operation
-from poppy_operations.testing.agents import PersonalAgent, TokenIssuer
-from tests.agents import SessionOf, approval_of, reference
-from tests.crash.site import LEASE, stores
-from tests.shop.models import Effect
+from tests.agents import AGENT, ISSUER, SessionOf, reference
+from tests.asking import GatedRequest
+from tests.crash.site import LEASE, stores, times
 
-AGENT = PersonalAgent()
 NUMBERS = count(1)
 MARGIN = timedelta(seconds=1)
 WORKERS_WAIT = requeueing.AGAIN_AFTER
@@ -37,17 +34,15 @@ class Cell:
     effects: str
     clock: time_machine.Traveller
     session: SessionOf = field(init=False)
-    browser: Client = field(init=False)
-    operation_id: str = field(init=False)
-    _ref: str = field(default="", init=False)
-    _approval: dict[str, Any] | None = field(default=None, init=False)
+    request: GatedRequest = field(init=False)
     _first_answer: bytes | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         number = next(NUMBERS)
-        self.session = SessionOf(AGENT, TokenIssuer(), f"usr_{number}", f"ses_{number}")
-        if self.on_website:
-            self.browser = self.session.browser()
+        self.session = SessionOf(AGENT, ISSUER, f"usr_{number}", f"ses_{number}")
+        browser = self.session.browser() if self.on_website else None
+        path = f"/{self.door}/{self.effects}/"
+        self.request = GatedRequest(self.session, path, {"thing": "it"}, browser)
 
     @classmethod
     def approved(cls, door: str, effects: str, clock: time_machine.Traveller) -> Cell:
@@ -60,21 +55,16 @@ class Cell:
 
     def ask(self) -> None:
         """Ask for the first time, and learn what to approve."""
-        asked = self.send()
-        assert asked.status_code == 403, asked.content
-        if self.on_website:
-            _, self._ref = reference(asked)
-            operation = self.session.look_up(self._ref)
-        else:
-            operation = asked.json()["operation"]
-        self.operation_id = operation["operation_id"]
-        self._approval = approval_of(operation)
+        self.request.ask()
 
     def approve(self) -> None:
         """Approve at the endpoint what the website asked for; elsewhere requests carry it."""
-        if self.on_website:
-            approved = self.session.endpoint(self._ref, self._approval)
-            assert approved.status_code == 204, approved.content
+        self.request.approve()
+
+    @property
+    def operation_id(self) -> str:
+        """The operation that was returned."""
+        return self.request.operation_id
 
     @property
     def on_website(self) -> bool:
@@ -89,21 +79,11 @@ class Cell:
     @property
     def times(self) -> int:
         """How often it really happened."""
-        if self.effects == "external":
-            return stores.outside.times(self.operation_id)
-        return Effect.objects.filter(key=self.operation_id).count()
+        return times(self.effects, self.operation_id)
 
     def send(self) -> Any:
         """Send the request, with the approval where there is one."""
-        path = f"/{self.door}/{self.effects}/"
-        if self.on_website:
-            return self.browser.post(path, {"thing": "it"})
-        return self.session.client.post(
-            path,
-            data=json.dumps({"thing": "it"}),
-            content_type="application/json",
-            headers=self.session.headers(self._approval),
-        )
+        return self.request.send()
 
     def deliver(self) -> None:
         """Deliver every message that was ever enqueued for it, as a worker gets them."""
@@ -126,7 +106,7 @@ class Cell:
             return True
         assert answer.status_code == 403, answer.content
         _, further = reference(answer)
-        assert further != self._ref
+        assert further != self.request.ref
         return self.is_performed_by_status()
 
     def _in_api(self, answer: Any) -> bool:
@@ -141,14 +121,14 @@ class Cell:
 
     def is_performed_by_status(self) -> bool:
         """Ask the endpoint, once somebody has begun."""
-        state = self.session.status(self._ref)
+        state = self.request.status()
         assert state in {"performing", "performed"}
         return state == "performed"
 
     def look_up(self) -> None:
         """Have whoever asks for its state be the first to meet it."""
         if self.on_website:
-            assert self.session.status(self._ref) in {"approved", "performing", "performed"}
+            assert self.request.status() in {"approved", "performing", "performed"}
 
     def wait(self, time: timedelta) -> None:
         """Let time pass."""

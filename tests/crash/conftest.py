@@ -13,9 +13,9 @@ from django.test import override_settings
 from django.utils import timezone
 
 from poppy_operations.sessions.agents import add_agent
-from tests.crash.cells import AGENT
+from tests.agents import AGENT
+from tests.connections import need_connections_of_their_own
 from tests.crash.site import stores
-from tests.databases import has_connections_of_its_own
 
 
 @pytest.fixture(scope="module")
@@ -27,8 +27,7 @@ def db(
     Each cell has a Session of its own, so that they can share the tables.
     """
     with django_db_blocker.unblock():
-        if not has_connections_of_its_own():
-            pytest.skip("SQLite's memory is one process's: --ds tests.settings_sqlite has a file.")
+        need_connections_of_their_own()
         stores.folder = tmp_path_factory.mktemp("crash")
         poppy = {**settings.POPPY_OPERATIONS, "QUEUE": "tests.crash.site.enqueue"}
         with override_settings(ROOT_URLCONF="tests.crash.site", POPPY_OPERATIONS=poppy):

@@ -1,4 +1,8 @@
-"""A site whose processes die: each door with each kind of effects, and a queue that is a file."""
+"""A site whose processes die: each door with each kind of effects, and a queue that is a file.
+
+It is not the shop's site, because every process must see what its actions reach, and the queue:
+both are files. What a test changes about an action here is a moment at which the process dies.
+"""
 
 from __future__ import annotations
 
@@ -112,6 +116,13 @@ def outcome(operation: CurrentOperation) -> Performed | NotPerformed:
     return Performed({"done": key}, status=201) if stores.outside.outcome(key) else NotPerformed()
 
 
+def times(effects: str, operation_id: str) -> int:
+    """How often an operation really happened."""
+    if effects == "external":
+        return stores.outside.times(operation_id)
+    return Effect.objects.filter(key=operation_id).count()
+
+
 def enqueue(operation_id: str, attempt: str) -> None:
     """Hand an attempt to the workers."""
     with stores.queue.open("a") as queue:
@@ -182,4 +193,6 @@ urlpatterns = [
     path("api/external/", api(outside)),
     path("background/database/", api(in_database_later)),
     path("background/external/", api(outside_later)),
+    path("website/background/database/", page(in_database_later)),
+    path("website/background/external/", page(outside_later)),
 ]

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from tests.agents import SessionOf
-from tests.api.orders import api
 from tests.databases.doors import DOORS, Door
 from tests.databases.sites import Places, Site, wipe
 from tests.shop.models import Item
+from tests.shop.orders import api
 
 
 @pytest.fixture(scope="session")

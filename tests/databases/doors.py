@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from threading import Barrier
 from typing import Any, ClassVar
 
-from django.db import connections, router
+from django.db import router
 from django.test import Client
 
 from poppy_operations.models import Operation
-from tests.agents import HOST, SessionOf, approval_of, reference
-from tests.api.agents import ORDER, ApiClient
+from tests.agents import HOST, ORDER, ApiClient, SessionOf, approval_of, reference
 from tests.shop.models import Effect
-
-LONG = 60  # seconds that nothing takes, so that a fault ends the test
-FORM = {"sku": "jacket", "quantity": "1"}
 
 
 @dataclass
@@ -65,14 +59,14 @@ class Website(Door):
     def ask_and_approve(self) -> None:
         """Ask on the page, and approve at the endpoint."""
         self.browser = self.session.browser()
-        _, self.ref = reference(self.browser.post(self.path, FORM))
+        _, self.ref = reference(self.browser.post(self.path, ORDER))
         self.operation_id = self.session.approve(self.ref)["operation_id"]
 
     def another(self) -> Callable[[], Any]:
         """Give another tab of the browser."""
         tab = Client(headers={"host": HOST})
         tab.cookies.load({name: morsel.value for name, morsel in self.browser.cookies.items()})
-        return lambda: tab.post(self.path, FORM)
+        return lambda: tab.post(self.path, ORDER)
 
 
 class Api(Door):
@@ -107,18 +101,3 @@ DOORS: dict[str, tuple[type[Door], str]] = {
 def effects_left() -> int:
     """How many effects stayed."""
     return Effect.objects.count()
-
-
-def together(calls: list[Callable[[], Any]]) -> list[Any]:
-    """Make the calls at the same time, each in a thread of its own."""
-    barrier = Barrier(len(calls))
-
-    def one(call: Callable[[], Any]) -> Any:
-        try:
-            barrier.wait(LONG)
-            return call()
-        finally:
-            connections.close_all()
-
-    with ThreadPoolExecutor(len(calls)) as pool:
-        return list(pool.map(one, calls))

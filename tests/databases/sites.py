@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pytest
 from django.apps import apps
 from django.core.management import call_command
 from django.db import connections, router, transaction
@@ -18,6 +16,7 @@ from django.test import override_settings
 from example_project.databases import database_from_url
 from tests.databases.pooler import pooled
 from tests.databases.routers import ELSEWHERE
+from tests.needed import missing
 from tests.servers.databases import fresh_database
 
 DJANGOS = ("admin", "auth", "contenttypes", "sessions")
@@ -152,9 +151,7 @@ def _pooled(settings: dict[str, Any]) -> Iterator[dict[str, Any]]:
         try:
             behind = stack.enter_context(pooled(settings))
         except FileNotFoundError as error:
-            if os.environ.get("POPPY_REQUIRE_DATABASES") or os.environ.get("CI"):
-                pytest.fail(str(error))
-            pytest.skip(str(error))
+            missing(str(error))
         yield behind
 
 

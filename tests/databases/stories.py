@@ -13,7 +13,8 @@ import time_machine
 from django.db import connection, connections
 from django.utils import timezone
 
-from tests.databases.doors import LONG, Door, effects_left, together
+from tests.connections import LONG, together
+from tests.databases.doors import Door, effects_left
 
 TWELVE = 12
 

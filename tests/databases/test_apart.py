@@ -18,7 +18,7 @@ from poppy_operations.checks.site import check_database
 from poppy_operations.models import Approval, Operation
 from tests.admin.operators import url
 from tests.agents import HOST
-from tests.api.orders import transfer
+from tests.configuring import configure
 from tests.databases.doors import Door, effects_left
 from tests.databases.routers import ELSEWHERE, StaleRead
 from tests.databases.sites import ALONE, BOTH, REPLICA, WITH_ORDERS, connected
@@ -30,6 +30,7 @@ from tests.databases.stories import (
     twelve_at_once,
 )
 from tests.shop.operations import Behaviour, happen, refund
+from tests.shop.orders import transfer
 
 pytestmark = pytest.mark.servers
 OUTSIDE = ("website-outside", "api-outside")
@@ -250,10 +251,7 @@ def test_a_worker_performs_what_is_written(
     for action in (refund, transfer):
         monkeypatch.setattr(action, "background", True)
         monkeypatch.setattr(action, "perform", happen)
-    settings.POPPY_OPERATIONS = {
-        **settings.POPPY_OPERATIONS,
-        "QUEUE": f"{__name__}.queue",
-    }
+    configure(settings, QUEUE=f"{__name__}.queue")
     messages.clear()
     door.ask_and_approve()
     assert door.send().status_code in door.meanwhile

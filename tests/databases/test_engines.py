@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db import connection
 
 from poppy_operations.models import Agent
+from tests.connections import need_connections_of_their_own
 from tests.databases import has_connections_of_its_own, mariadb, postgres, sqlite_file
 
 FULL = 2
@@ -33,8 +34,7 @@ def test_what_is_written_is_read_again() -> None:
 @pytest.mark.database
 @pytest.mark.django_db(transaction=True)
 def test_a_thread_sees_what_another_committed() -> None:
-    if not has_connections_of_its_own():
-        pytest.skip("SQLite's memory is shared by all connections")
+    need_connections_of_their_own()
     Agent.objects.create(client_id=CLIENT_ID)
     seen: list[int] = []
 

@@ -25,6 +25,7 @@ from poppy_operations.models import Operation
 from poppy_operations.sessions.refusals import InvalidSession, InvalidToken, KeysUnavailable
 from poppy_operations.sessions.verification import SessionVerifier
 from tests.agents import AUDIENCE, HOST, SessionOf, reference
+from tests.configuring import configure
 from tests.docs.pages import DOCS
 from tests.docs.stand_in import Shop, made_of
 from tests.urls import urlpatterns
@@ -299,7 +300,7 @@ def test_an_action_in_the_background_is_queued_and_then_performed(
 ) -> None:
     views = serve()
     serve(move=lambda request, order_id: views.move_archive(request, archive_id=order_id))
-    settings.POPPY_OPERATIONS = {**settings.POPPY_OPERATIONS, "QUEUE": "shop.queue.enqueue"}
+    configure(settings, QUEUE="shop.queue.enqueue")
     browser = signed_in.browser()
     ref = asked(browser, "/move/a1/")
     signed_in.approve(ref)
@@ -328,7 +329,7 @@ def test_a_queue_for_tests_performs_and_its_refusals_come_with_the_repeat(
     serve(move=lambda request, order_id: views.move_archive(request, archive_id=order_id))
     if queue == "later":
         named = {"QUEUE": "shop.tests.queues.later"}
-        settings.POPPY_OPERATIONS = {**settings.POPPY_OPERATIONS, **named}
+        configure(settings, **named)
     else:
         inspect.unwrap(page["shop.tests.test_moving"].at_once)(settings)
     assert settings.POPPY_OPERATIONS["QUEUE"].endswith(queue)

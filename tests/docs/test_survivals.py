@@ -17,13 +17,13 @@ from poppy_operations.conf import conf
 from poppy_operations.declarations.registry import registry
 from poppy_operations.maintenance import reconcile, requeue, stuck
 from poppy_operations.models import Operation
-from tests.agents import HOST, SessionOf, reference
+from tests.agents import HOST, ORDER, SessionOf, reference
+from tests.configuring import configure
 from tests.shop import operations as declared
 from tests.shop.models import Item
 from tests.shop.operations import Behaviour, happen
 
 pytestmark = pytest.mark.django_db
-ORDER = {"sku": "jacket", "quantity": "1"}
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ def queue(settings: Any, monkeypatch: Any) -> list[tuple[str, str]]:
     sent: list[tuple[str, str]] = []
     monkeypatch.setattr(declared, "queue", lambda *message: sent.append(message), raising=False)
     path = "tests.shop.operations.queue"
-    settings.POPPY_OPERATIONS = {**settings.POPPY_OPERATIONS, "QUEUE": path}
+    configure(settings, QUEUE=path)
     monkeypatch.setattr(declared.refund, "background", True)
     monkeypatch.setattr(declared.refund, "perform", happen)
     return sent

@@ -17,7 +17,6 @@ from urllib.parse import urlencode
 from urllib.request import HTTPCookieProcessor, build_opener
 
 import pytest
-from django.db import connection
 
 from tests.docs.pages import DOCS, Block, blocks
 from tests.source import ROOT
@@ -147,7 +146,6 @@ def reader(tmp_path: Path) -> Iterator[Reader]:
 
 
 @pytest.mark.servers
-@pytest.mark.skipif(connection.vendor != "sqlite", reason="The reader has SQLite; once is enough.")
 def test_the_tutorial_works_when_it_is_typed_as_it_stands(reader: Reader) -> None:
     for block in blocks(TUTORIAL):
         reader.do(block)

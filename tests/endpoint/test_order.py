@@ -12,11 +12,8 @@ from poppy_operations.gate.returning import asking as returning
 from poppy_operations.lifecycle import approving
 from poppy_operations.models import Approval, Revision
 from tests.agents import SessionOf, approval_of
-from tests.clock import Clock
-from tests.shop.models import Item
-from tests.shop.operations import Behaviour, SoldOut
-from tests.website.asking import (
-    MADE_UP,
+from tests.asking import (
+    MADE_UP_REF,
     NEVER_RETURNED,
     ORDER,
     TWO,
@@ -28,6 +25,9 @@ from tests.website.asking import (
     quiet,
     recorded,
 )
+from tests.clock import Clock
+from tests.shop.models import Item
+from tests.shop.operations import Behaviour, SoldOut
 
 pytestmark = pytest.mark.django_db
 Effects = Callable[[], list[str]]
@@ -149,7 +149,7 @@ def test_a_reference_with_one_other_character_is_unknown(
     ref = ask(signed_out.browser())
     last = "a" if ref[-1] != "a" else "b"
     for other in (ref[:-1] + last, ref.upper(), ref + "a", ref[:-1], f"{ref}."):
-        assert answer(signed_out.endpoint(other)) == answer(signed_out.endpoint(MADE_UP))
+        assert answer(signed_out.endpoint(other)) == answer(signed_out.endpoint(MADE_UP_REF))
 
 
 # Approvals that come again
@@ -379,7 +379,7 @@ def test_a_revision_that_gave_way_is_unknown(signed_out: SessionOf, jacket: Item
     approval = approval_of(signed_out.look_up(ref))
     Revision.objects.update(looked_up_at=None)
     assert returning.give_way(Revision.objects.get())
-    unknown = answer(signed_out.endpoint(MADE_UP))
+    unknown = answer(signed_out.endpoint(MADE_UP_REF))
     assert answer(signed_out.endpoint(ref)) == unknown
     assert answer(signed_out.endpoint(ref, approval)) == unknown
     assert not Approval.objects.exists()

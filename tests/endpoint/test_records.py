@@ -11,12 +11,13 @@ import pytest
 from django.db import OperationalError
 
 from poppy_operations.models import Approval, Performance
-from tests.agents import SessionOf, approval_of
+from tests.agents import ORDER, SessionOf, approval_of
+from tests.asking import TWO, ask, error, price, recorded
+from tests.configuring import configure
 from tests.shop.models import Item
 from tests.shop.operations import Behaviour
-from tests.website.asking import ORDER, TWO, ask, error, price, recorded
 
-pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.website.site")]
+pytestmark = pytest.mark.django_db
 Effects = Callable[[], list[str]]
 
 
@@ -89,7 +90,7 @@ def test_amb_29_the_time_that_an_agent_states_is_kept_and_never_judged(
 def test_a_site_may_keep_what_agents_state_or_not(
     keeps: bool, signed_out: SessionOf, jacket: Item, settings: Any, effects: Effects
 ) -> None:
-    settings.POPPY_OPERATIONS = {**settings.POPPY_OPERATIONS, "RECORD_STATEMENTS": keeps}
+    configure(settings, RECORD_STATEMENTS=keeps)
     browser = signed_out.browser()
     recorded(signed_out, browser, **STATED)
     row = kept()

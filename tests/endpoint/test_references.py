@@ -8,12 +8,12 @@ import pytest
 
 from poppy_operations.declarations.registry import registry
 from poppy_operations.lifecycle import asking
-from tests.agents import SessionOf, approval_of
+from tests.agents import ORDER, SessionOf, approval_of
+from tests.asking import ask
 from tests.shop import operations as shop
 from tests.shop.models import Item
-from tests.website.asking import ORDER, ask
 
-pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.website.site")]
+pytestmark = pytest.mark.django_db
 Effects = Callable[[], list[str]]
 
 

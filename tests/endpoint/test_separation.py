@@ -12,9 +12,8 @@ from poppy_operations.models import Approval, Operation
 from poppy_operations.protocol.structured import poppy_approval
 from poppy_operations.sessions.agents import revoke_agent
 from tests.agents import HOST, SessionOf, approval_of, reference
-from tests.shop.models import Item
-from tests.website.asking import (
-    MADE_UP,
+from tests.asking import (
+    MADE_UP_REF,
     ORDER,
     TWO,
     ask,
@@ -22,6 +21,7 @@ from tests.website.asking import (
     is_refused_with,
     recorded,
 )
+from tests.shop.models import Item
 
 pytestmark = pytest.mark.django_db
 Effects = Callable[[], list[str]]
@@ -47,7 +47,7 @@ def test_amb_06_amb_37_an_operation_of_the_api_is_not_approved_at_the_endpoint(
         {**approval_of(operation), "revision": foreign["revision"]},
     ):
         assert is_refused_with(signed_out.endpoint(ref, approval), operation)
-        assert error(signed_out.endpoint(MADE_UP, approval)) == (400, "invalid_request")
+        assert error(signed_out.endpoint(MADE_UP_REF, approval)) == (400, "invalid_request")
     assert not Approval.objects.exists()
     assert browser.post("/buy/", ORDER).status_code == 403
     # Nor once the other one is performed: the answer is for the body's reference.

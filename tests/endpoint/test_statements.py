@@ -9,8 +9,7 @@ import pytest
 from poppy_operations.models import Approval
 from poppy_operations.protocol.structured import poppy_approval
 from tests.agents import SessionOf, approval_of
-from tests.shop.models import Item
-from tests.website.asking import (
+from tests.asking import (
     NEVER_RETURNED,
     ORDER,
     TWO,
@@ -19,6 +18,7 @@ from tests.website.asking import (
     is_refused_with,
     with_header,
 )
+from tests.shop.models import Item
 
 pytestmark = pytest.mark.django_db
 Effects = Callable[[], list[str]]

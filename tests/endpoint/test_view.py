@@ -27,12 +27,12 @@ from poppy_operations.models import Approval
 from poppy_operations.testing.agents import PersonalAgent
 from poppy_operations.views import endpoint as endpoint_view
 from poppy_operations.views.endpoint import operations
-from tests.agents import HOST, SessionOf, approval_of, reference
+from tests.agents import HOST, ORDER, SessionOf, approval_of, reference
+from tests.configuring import configure
 from tests.shop.models import Item
 
 pytestmark = pytest.mark.django_db
 
-ORDER = {"sku": "jacket", "quantity": "1"}
 PATH = "/poppy/operations"
 
 
@@ -303,10 +303,7 @@ def test_an_approval_is_recorded_with_204_and_then_looked_up(
 def test_a_decline_and_further_members_have_an_apis_form(
     signed_out: SessionOf, ref: str, settings: Any
 ) -> None:
-    settings.POPPY_OPERATIONS = {
-        **settings.POPPY_OPERATIONS,
-        "COMPANY": "tests.endpoint.test_view.Strict",
-    }
+    configure(settings, COMPANY="tests.endpoint.test_view.Strict")
 
     asked = signed_out.endpoint(ref)
     operation = asked.json()["operation"]

@@ -48,7 +48,6 @@ def test_options_come_as_the_query_and_host_may_be_a_socket() -> None:
 
 @pytest.mark.parametrize("scheme", ["mysql", "mariadb"])
 def test_a_mysql_url_keeps_every_character(scheme: str) -> None:
-    pytest.importorskip("pymysql")
     database = database_from_url(f"{scheme}://root@127.0.0.1/shop?unix_socket=/run/m", base=BASE)
     assert database["ENGINE"] == "django.db.backends.mysql"
     assert database["OPTIONS"] == {"unix_socket": "/run/m", "charset": "utf8mb4"}

@@ -13,10 +13,9 @@ from poppy_operations.doors.http_asker import HttpAsker
 from poppy_operations.gate.calls import Call, asked_terms, denied
 from poppy_operations.gate.sync_and_async import drive
 from poppy_operations.site_responses import SiteResponses
-from tests.agents import SessionOf
+from tests.agents import ORDER, SessionOf
 from tests.shop.models import Item
 from tests.shop.operations import Behaviour, buy
-from tests.website.asking import ORDER
 
 AN_ANSWER = HttpResponse("no", status=403)
 TERMS = Terms({"thing": "it"})

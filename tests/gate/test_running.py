@@ -31,8 +31,9 @@ from poppy_operations.gate.performing.attempt import Attempt
 from poppy_operations.lifecycle import finishing
 from poppy_operations.models import Performance
 from poppy_operations.signals import operation_performed, outcome_unknown
+from tests.connections import in_the_way
 from tests.gate.runs import DONE, TERMS, Trial, effects_left
-from tests.lifecycle.rows import MINE, NOW, begun, facts, in_the_way, read, told_by
+from tests.lifecycle.rows import MINE, NOW, begun, facts, read, told_by
 from tests.shop.operations import SoldOut
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]

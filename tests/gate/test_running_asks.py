@@ -31,6 +31,7 @@ from poppy_operations.lifecycle.durable import Busy
 from poppy_operations.models import Operation, Revision
 from poppy_operations.protocol.canonical import digest
 from poppy_operations.protocol.interfaces import interface_called
+from tests.configuring import configure
 from tests.gate.runs import OTHER_TERMS, TERMS, Trial
 from tests.lifecycle.rows import ASKED, MINE, NOW, OWNER, begun, returned
 
@@ -121,7 +122,7 @@ def test_an_ask_that_was_overtaken_once_finds_the_others_operation(monkeypatch: 
 
 
 def test_at_the_cap_only_what_nobody_has_seen_gives_way(settings: Any) -> None:
-    settings.POPPY_OPERATIONS = {**settings.POPPY_OPERATIONS, "OPEN_REVISIONS": 1}
+    configure(settings, OPEN_REVISIONS=1)
     attempt = Trial()
     answer = ask(an_ask(attempt, slot=digest("another")))
     assert isinstance(answer, ErrorAnswer)

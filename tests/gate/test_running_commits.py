@@ -28,8 +28,9 @@ from poppy_operations.lifecycle import claims, finishing
 from poppy_operations.lifecycle.durable import Busy, OuterTransaction
 from poppy_operations.models import Decline
 from poppy_operations.signals import operation_performed
+from tests.connections import in_the_way, lose_connection
 from tests.gate.runs import DONE, Trial, effects_left
-from tests.lifecycle.rows import NOW, in_the_way, lose_connection, told_by
+from tests.lifecycle.rows import NOW, told_by
 from tests.shop.models import Effect
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]

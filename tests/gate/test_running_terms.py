@@ -15,8 +15,9 @@ from poppy_operations.gate.performing import in_database
 from poppy_operations.lifecycle import claims, finishing
 from poppy_operations.models import Performance
 from poppy_operations.signals import operation_performed
+from tests.connections import in_the_way
 from tests.gate.runs import DONE, OTHER_TERMS, TERMS, Trial, effects_left
-from tests.lifecycle.rows import NOW, in_the_way, read, told_by
+from tests.lifecycle.rows import NOW, read, told_by
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 LOG = "poppy_operations"

@@ -9,6 +9,7 @@ from django.http import FileResponse, HttpResponse, JsonResponse, StreamingHttpR
 from django.urls import reverse_lazy
 
 from poppy_operations.site_responses import NOT_STORED, says_performed, stored_answer
+from tests.configuring import configure
 
 pytestmark = pytest.mark.django_db
 
@@ -103,7 +104,7 @@ def test_streams_and_files_exist_once(tmp_path: Any) -> None:
 
 
 def test_only_bodies_up_to_the_sites_limit_are_kept(settings: Any) -> None:
-    settings.POPPY_OPERATIONS = {**settings.POPPY_OPERATIONS, "STORED_BODY_BYTES": 4}
+    configure(settings, STORED_BODY_BYTES=4)
     for text, kept in (("1234", b"1234"), ("12345", None)):
         response = HttpResponse(text, content_type="text/plain")
         assert stored_answer(response, with_body=True).body == kept

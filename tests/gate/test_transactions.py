@@ -9,6 +9,7 @@ from django.db import connection, connections, transaction
 
 from poppy_operations.gate.sync_and_async import Steps, drive, site
 from poppy_operations.gate.transactions import mark_for_rollback, transacted
+from tests.connections import be_atomic
 from tests.shop.models import Effect
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -49,7 +50,7 @@ def test_only_a_transaction_undoes_what_the_sites_code_wrote(
 def test_only_a_transaction_around_a_view_is_marked_for_rollback(
     monkeypatch: pytest.MonkeyPatch, *, of_django: bool
 ) -> None:
-    monkeypatch.setitem(connection.settings_dict, "ATOMIC_REQUESTS", of_django)
+    be_atomic(monkeypatch, atomic=of_django)
     with transaction.atomic():
         Effect.objects.create(kind="site", key="it")
         mark_for_rollback()
@@ -57,7 +58,7 @@ def test_only_a_transaction_around_a_view_is_marked_for_rollback(
 
 
 def test_a_view_without_a_transaction_has_nothing_to_mark(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(connection.settings_dict, "ATOMIC_REQUESTS", True)
+    be_atomic(monkeypatch)
     mark_for_rollback()
     assert not connection.needs_rollback
 

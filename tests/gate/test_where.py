@@ -13,15 +13,15 @@ from django.utils import timezone
 
 from poppy_operations.background import perform_attempt
 from poppy_operations.models import Operation, Revision
-from tests.agents import SessionOf, approval_of, reference
-from tests.api import orders
-from tests.api.agents import ApiClient
-from tests.api.company import Strict
-from tests.api.orders import api as behaviour
+from tests.agents import ORDER, ApiClient, SessionOf, approval_of, reference
+from tests.asking import price
+from tests.configuring import configure
 from tests.databases.routers import StaleRead
 from tests.shop import operations as declared
+from tests.shop import orders
+from tests.shop.company import Strict
 from tests.shop.operations import Behaviour, happen
-from tests.website.asking import ORDER, price
+from tests.shop.orders import api as behaviour
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("jacket")]
 Effects = Callable[[], list[str]]
@@ -76,10 +76,7 @@ def test_the_api(
 
 
 def test_a_decline_that_is_repeated(signed_in: SessionOf, settings: Any) -> None:
-    settings.POPPY_OPERATIONS = {
-        **settings.POPPY_OPERATIONS,
-        "COMPANY": f"{Strict.__module__}.{Strict.__name__}",
-    }
+    configure(settings, COMPANY=f"{Strict.__module__}.{Strict.__name__}")
     api = ApiClient(signed_in)
     with with_a_replica():
         operation = api.ask()
@@ -120,10 +117,7 @@ def test_a_worker_that_is_faster_than_the_request_that_began(
     signed_in: SessionOf, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(declared, "queue", perform_attempt, raising=False)
-    settings.POPPY_OPERATIONS = {
-        **settings.POPPY_OPERATIONS,
-        "QUEUE": "tests.shop.operations.queue",
-    }
+    configure(settings, QUEUE="tests.shop.operations.queue")
     monkeypatch.setattr(orders.transfer, "background", True)
     monkeypatch.setattr(orders.transfer, "perform", lambda _: {"transferred": True})
     api = ApiClient(signed_in, "/api/transfer/")
@@ -138,10 +132,7 @@ def test_a_worker(
 ) -> None:
     messages: list[tuple[str, str]] = []
     monkeypatch.setattr(declared, "queue", lambda *sent: messages.append(sent), raising=False)
-    settings.POPPY_OPERATIONS = {
-        **settings.POPPY_OPERATIONS,
-        "QUEUE": "tests.shop.operations.queue",
-    }
+    configure(settings, QUEUE="tests.shop.operations.queue")
     monkeypatch.setattr(declared.refund, "background", True)
     monkeypatch.setattr(declared.refund, "perform", happen)
     browser = signed_out.browser()

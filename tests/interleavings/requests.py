@@ -2,55 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
-
 from django.test import Client
 
-from tests.agents import SessionOf, approval_of, reference
-from tests.api.agents import ApiClient
+from tests.agents import SessionOf
+from tests.asking import GatedRequest
 from tests.shop.models import Effect
 
 PATHS = ["/buy/", "/abuy/", "/form/", "/refund/", "/api/class/", "/api/aplain/", "/api/transfer/"]
 OUTSIDE = {"/refund/", "/api/transfer/"}
 
 
-@dataclass
-class Approved:
+class Approved(GatedRequest):
     """One approved order; those of other quantities are other operations."""
 
-    session: SessionOf
-    browser: Client
-    path: str
-    quantity: int = 1
-    approval: Mapping[str, Any] | None = None
-
-    def __post_init__(self) -> None:
-        if self.is_api:
-            self.approval = approval_of(self._api.ask(body=self._order))
-        else:
-            _, ref = reference(self.send())
-            self.session.approve(ref)
-
-    @property
-    def is_api(self) -> bool:
-        """Whether an agent calls it, and no browser."""
-        return self.path.startswith("/api/")
-
-    @property
-    def _api(self) -> ApiClient:
-        return ApiClient(self.session, self.path)
-
-    @property
-    def _order(self) -> dict[str, Any]:
-        return {"sku": "jacket", "quantity": self.quantity}
-
-    def send(self) -> Any:
-        """Send the request."""
-        if self.is_api:
-            return self._api.send(self.approval, body=self._order)
-        return self.browser.post(self.path, self._order)
+    def __init__(self, session: SessionOf, browser: Client, path: str, quantity: int = 1) -> None:
+        self.is_api = path.startswith("/api/")
+        body = {"sku": "jacket", "quantity": quantity}
+        super().__init__(session, path, body, None if self.is_api else browser)
+        self.quantity = quantity
+        self.ask()
+        self.approve()
 
     @property
     def performed(self) -> int:

@@ -12,9 +12,9 @@ from django.db import connection
 
 from poppy_operations.models import Operation
 from tests.agents import SessionOf
-from tests.api.orders import api
 from tests.interleavings.requests import PATHS, Approved
 from tests.shop.models import Item
+from tests.shop.orders import api
 
 pytestmark = pytest.mark.django_db
 

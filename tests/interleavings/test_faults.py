@@ -19,11 +19,11 @@ from poppy_operations.lifecycle.approving import void
 from poppy_operations.models import Approval, Operation, Settlement
 from poppy_operations.signals import operation_performed, operation_settled
 from tests.agents import SessionOf
-from tests.api.orders import api, transfer
 from tests.interleavings.requests import OUTSIDE, PATHS, Approved
 from tests.lifecycle.rows import told_by
 from tests.shop.models import Item
 from tests.shop.operations import Behaviour
+from tests.shop.orders import api, transfer
 
 MOST = 40  # statements that no request needs
 GONE = "server closed the connection unexpectedly"

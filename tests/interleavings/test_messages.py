@@ -12,13 +12,12 @@ from django.shortcuts import redirect
 from django.urls import include, path
 
 from poppy_operations import Action, NotPerformed, operation_of
-from tests.agents import SessionOf, reference
+from tests.agents import ORDER, SessionOf, reference
 from tests.shop.models import Effect, Item
 from tests.shop.operations import behaviour, order_terms
 from tests.shop.views import done
 
 pytestmark = pytest.mark.django_db
-ORDER = {"sku": "jacket", "quantity": "1"}
 Effects = Callable[[], list[str]]
 
 

@@ -14,13 +14,12 @@ from poppy_operations import Performed, maintenance
 from poppy_operations.lifecycle import claims
 from poppy_operations.lifecycle.approving import void
 from poppy_operations.models import Approval, Operation, Settlement
-from tests.agents import SessionOf, reference
+from tests.agents import ORDER, SessionOf, reference
 from tests.shop import operations as declared
 from tests.shop.models import Item
 from tests.shop.operations import Behaviour
 
 pytestmark = pytest.mark.django_db
-ORDER = {"sku": "jacket", "quantity": "1"}
 Effects = Callable[[], list[str]]
 
 

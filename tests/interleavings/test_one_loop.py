@@ -17,11 +17,10 @@ from django.urls import path
 from poppy_operations import Action, operation_of
 from poppy_operations.decorators import personal_agents
 from poppy_operations.models import Operation
-from tests.agents import HOST, SessionOf, approval_of
-from tests.api.agents import ApiClient
-from tests.api.orders import order_terms
-from tests.databases import has_connections_of_its_own
+from tests.agents import HOST, ApiClient, SessionOf, approval_of
+from tests.connections import need_connections_of_their_own
 from tests.shop.models import Effect, Item
+from tests.shop.orders import order_terms
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]
 LONG = 30  # seconds that nothing takes, so that a fault ends the test
@@ -73,8 +72,7 @@ urlpatterns = [path("within/", view_of(within)), path("outside/", view_of(outsid
 
 @pytest.fixture(autouse=True)
 def here(settings: Any, jacket: Item) -> None:
-    if not has_connections_of_its_own():
-        pytest.skip("SQLite's memory is shared by all connections")
+    need_connections_of_their_own()
     settings.ROOT_URLCONF = __name__
 
 

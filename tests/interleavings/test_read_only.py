@@ -12,10 +12,10 @@ from django.utils import timezone
 
 from poppy_operations.models import Operation
 from tests.agents import SessionOf
-from tests.api.orders import api
 from tests.interleavings.requests import OUTSIDE, PATHS, Approved
 from tests.shop.models import Item
 from tests.shop.operations import Behaviour
+from tests.shop.orders import api
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 

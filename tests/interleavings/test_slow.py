@@ -15,12 +15,11 @@ from django.test import Client
 from django.utils import timezone
 
 from poppy_operations.models import Operation, Performance
-from tests.agents import HOST, SessionOf, reference
+from tests.agents import HOST, ORDER, SessionOf, reference
 from tests.shop.models import Effect, Item
 from tests.shop.operations import Behaviour
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]
-ORDER = {"sku": "jacket", "quantity": "1"}
 LONG = 60  # seconds that nothing takes, so that a fault ends the test
 LEASES = (60, 120, 240)
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
-from tests.browser.site import close_connections, prepare
+from poppy_operations.sessions.agents import add_agent
+from poppy_operations.testing.agents import TokenIssuer
+from tests.agents import AGENT
+from tests.connections import close_connections
 
 
-@pytest.fixture
-def agents_site(db: None, settings: Any) -> Iterator[None]:
+@pytest.fixture(autouse=True)
+def agents_site(db: None, issuer: TokenIssuer) -> Iterator[None]:
     """Give a site that knows the agent."""
-    prepare(settings)
+    add_agent(AGENT.client_id, jwks=AGENT.jwks, name="Ada's agent")
     yield
     close_connections()

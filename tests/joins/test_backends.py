@@ -16,9 +16,8 @@ from poppy_operations.browser.given_logins import login_backend
 from poppy_operations.browser.joins import join_browser as join_by_provider
 from poppy_operations.models import Join
 from poppy_operations.sessions.session import Session
-from tests.browser.site import AGENT, TYPED, ask_for_ticket, join_browser, ticket_path, whoami
-
-pytestmark = pytest.mark.usefixtures("agents_site")
+from tests.agents import AGENT
+from tests.joins.joining import TYPED, ask_for_ticket, join_browser, ticket_path, whoami
 
 MODEL = "django.contrib.auth.backends.ModelBackend"
 REMOTE = "django.contrib.auth.backends.RemoteUserBackend"

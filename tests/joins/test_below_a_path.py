@@ -14,11 +14,11 @@ from django.urls import path, set_script_prefix
 
 from poppy_operations.advertising import join_url, merge_into, problems
 from poppy_operations.models import Join
-from tests.browser.endings import transfer
-from tests.browser.site import ISSUER, TYPED, agent_headers, ask_for_ticket
-from tests.browser.site import urlpatterns as of_the_site
-
-pytestmark = pytest.mark.usefixtures("agents_site")
+from tests.agents import AUDIENCE
+from tests.configuring import configure
+from tests.joins.joining import TYPED, agent_headers, ask_for_ticket
+from tests.shop.endings import transfer
+from tests.urls import urlpatterns as of_the_site
 
 APP = "/shops/outdoor"
 
@@ -97,15 +97,15 @@ def test_a_page_of_another_host_is_replaced_by_the_sites_first(
     assert response["Location"] == f"{APP}/"
 
 
-@pytest.mark.parametrize("issuer", [ISSUER, f"{ISSUER}{APP}", f"{ISSUER}/"])
+@pytest.mark.parametrize("issuer", [AUDIENCE, f"{AUDIENCE}{APP}", f"{AUDIENCE}/"])
 def test_the_documents_addresses_are_below_the_path_once(
     a_client: Callable[..., Client], settings: Any, issuer: str
 ) -> None:
-    settings.POPPY_OPERATIONS = {**settings.POPPY_OPERATIONS, "ISSUER": issuer}
+    configure(settings, AUDIENCE=issuer)
     document = a_client().get("/poppy.json").json()
     (entry,) = document["extensions"]["operations"]
-    assert entry["endpoint"] == f"{ISSUER}{APP}/poppy/operations"
-    assert document["web"]["browser_session_endpoint"] == f"{ISSUER}{APP}/poppy/join"
+    assert entry["endpoint"] == f"{AUDIENCE}{APP}/poppy/operations"
+    assert document["web"]["browser_session_endpoint"] == f"{AUDIENCE}{APP}/poppy/join"
     assert document["problems"] == []
     assert transfer.has_website_door
 

@@ -16,8 +16,7 @@ from rest_framework.request import Request
 
 from poppy_operations.models import Join
 from poppy_operations.unread_bodies import is_body_lost
-from tests.browser import endings
-from tests.browser.site import agent_headers
+from tests.joins.joining import agent_headers
 
 pytestmark = pytest.mark.usefixtures("agents_site")
 
@@ -104,8 +103,7 @@ def test_no_body_is_no_body(environ: dict[str, Any]) -> None:
     assert Join.objects.get().return_to == ""
 
 
-def test_at_the_endpoint_it_is_no_reference(settings: Any) -> None:
-    settings.ROOT_URLCONF = endings.__name__  # with an action on the website
+def test_at_the_endpoint_it_is_no_reference() -> None:
     refused = Client().generic(
         "POST",
         "/poppy/operations",

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from html.parser import HTMLParser
 from typing import Any
 
 import pytest
-from django.db import InternalError, OperationalError, connection, connections
+from django.db import InternalError, OperationalError, connection
 from django.test import AsyncClient, Client
 
 from poppy_operations.browser import joins
@@ -21,33 +20,22 @@ from poppy_operations.models import Agent, Join
 from poppy_operations.sessions.agents import add_agent, revoke_agent
 from poppy_operations.sessions.refusals import KeysUnavailable
 from poppy_operations.testing.agents import PersonalAgent
-from tests.browser.site import (
-    AGENT,
-    HOST,
-    ISSUER,
+from tests.agents import AGENT, AUDIENCE, HOST
+from tests.configuring import configure
+from tests.connections import together
+from tests.joins.joining import (
     SUBMITTED,
     TYPED,
     a_user,
     agent_headers,
     ajoin_browser,
     ask_for_ticket,
-    close_connections,
     join_browser,
-    prepare,
     ticket_path,
     whoami,
 )
-from tests.databases import has_connections_of_its_own
 
 INVALID_TITLE = "This address cannot be used"
-
-
-@pytest.fixture(autouse=True)
-def agents_site(db: None, settings: Any) -> Iterator[None]:
-    """Give a site that knows the agent."""
-    prepare(settings)
-    yield
-    close_connections()
 
 
 class UnreachableKeys(Company):
@@ -94,7 +82,7 @@ def test_another_version_is_an_invalid_request() -> None:
 
 
 def test_a_bad_access_token_is_told_with_its_challenge() -> None:
-    headers = AGENT.headers(audience=ISSUER, access_token="not-a-token")
+    headers = AGENT.headers(audience=AUDIENCE, access_token="not-a-token")
     response = Client().post("/poppy/join", headers=headers)
     assert (response.status_code, response.json()) == (401, {"error": "invalid_token"})
     assert response["WWW-Authenticate"] == 'Bearer error="invalid_token"'
@@ -108,7 +96,7 @@ def test_a_token_needs_the_scope_for_browsers(alice: Any) -> None:
 
 
 def test_keys_that_are_out_of_reach_are_not_the_agents_fault(settings: Any) -> None:
-    prepare(settings, COMPANY="tests.joins.test_join.UnreachableKeys")
+    configure(settings, COMPANY="tests.joins.test_join.UnreachableKeys")
     response = ask_for_ticket()
     assert response.status_code == 503
     assert response.json() == {"error": "temporarily_unavailable"}
@@ -123,7 +111,7 @@ def test_a_token_of_staff_is_refused(fields: dict[str, bool]) -> None:
 
 
 def test_a_setting_lets_staff_join(settings: Any, client: Client) -> None:
-    prepare(settings, JOIN_STAFF=True)
+    configure(settings, JOIN_STAFF=True)
     join_browser(client, a_user("staff", is_staff=True))
     assert whoami(client)["user"] == "staff"
 
@@ -197,7 +185,7 @@ def test_cookies_are_neither_needed_nor_looked_at(alice: Any, client: Client) ->
 
 
 def test_an_agent_that_is_gone_in_the_meantime_is_refused(settings: Any) -> None:
-    prepare(settings, COMPANY="tests.joins.test_join.GoneAgent")
+    configure(settings, COMPANY="tests.joins.test_join.GoneAgent")
     assert ask_for_ticket().json() == {"error": "invalid_session"}
 
 
@@ -257,7 +245,7 @@ def test_the_browser_goes_on_where_the_agent_wants(
 
 def test_another_host_of_the_site_has_pages_of_its_own(client: Client) -> None:
     path = ticket_path(body={"return_to": "http://testserver/orders/"})
-    response = client.get(path, headers=TYPED, **HOST)
+    response = client.get(path, headers={**TYPED, "host": HOST})
     assert response["Location"] == "/"
 
 
@@ -298,7 +286,7 @@ def test_another_sites_link_does_not_join(client: Client, headers: dict[str, str
 
 
 def test_a_setting_serves_browsers_without_fetch_metadata(settings: Any, client: Client) -> None:
-    prepare(settings, JOIN_WITHOUT_FETCH_METADATA=True)
+    configure(settings, JOIN_WITHOUT_FETCH_METADATA=True)
     assert client.get(ticket_path()).status_code == 303
 
 
@@ -555,7 +543,7 @@ class KnowsNobody:
 
 
 def test_the_company_may_choose_the_backend(settings: Any, alice: Any, client: Client) -> None:
-    prepare(settings, COMPANY="tests.joins.test_join.ChoosesBackend")
+    configure(settings, COMPANY="tests.joins.test_join.ChoosesBackend")
     settings.AUTHENTICATION_BACKENDS = [
         "tests.joins.test_join.KnowsNobody",
         "django.contrib.auth.backends.ModelBackend",
@@ -579,14 +567,8 @@ class LetsAnybodyIn(Company):
 
 
 def test_an_inactive_user_is_refused_whatever_the_company_says(settings: Any) -> None:
-    prepare(settings, COMPANY="tests.joins.test_join.LetsAnybodyIn")
+    configure(settings, COMPANY="tests.joins.test_join.LetsAnybodyIn")
     assert ask_for_ticket(a_user("gone", is_active=False)).status_code == 403
-
-
-@pytest.fixture
-def atomic_requests(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(connections.settings["default"], "ATOMIC_REQUESTS", True)
-    monkeypatch.setitem(connection.settings_dict, "ATOMIC_REQUESTS", True)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -613,21 +595,13 @@ async def test_all_works_in_the_event_loop(async_client: AsyncClient) -> None:
 
 @pytest.mark.database
 @pytest.mark.django_db(transaction=True)
-def test_at_most_one_of_twelve_browsers_joins_and_none_stays_joined() -> None:
-    if not has_connections_of_its_own():
-        pytest.skip("the threads would share one connection's locks")
+def test_at_most_one_of_twelve_browsers_joins_and_none_stays_joined(own_connections: None) -> None:
     alice = a_user("alice")
     path = ticket_path(alice)
 
-    def redeem(client: Client) -> int:
-        try:
-            return client.get(path, headers=TYPED).status_code
-        finally:
-            connections.close_all()
-
     clients = [Client() for _ in range(12)]
-    with ThreadPoolExecutor(12) as threads:
-        statuses = list(threads.map(redeem, clients))
+    answers = together([partial(client.get, path, headers=TYPED) for client in clients])
+    statuses = [answer.status_code for answer in answers]
     assert statuses.count(303) <= 1
     assert set(statuses) <= {303, 400}
     assert [whoami(client)["user"] for client in clients] == [""] * 12

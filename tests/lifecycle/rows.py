@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from django.db import OperationalError, connection
+from django.db import connection
 from django.dispatch import Signal
 
 from poppy_operations.lifecycle.approving import stated
@@ -88,46 +88,6 @@ def begun(revision: Revision, *, effects: str = "database", **options: Any) -> A
 
 
 @dataclass
-class InTheWay:
-    """A database that fails the first ``times`` statements that contain ``word``."""
-
-    word: str
-    times: int
-    error: Exception = field(default_factory=lambda: OperationalError("database is locked"))
-
-    def __call__(self, execute: Callable[..., Any], sql: str, *args: Any) -> Any:
-        if self.word in sql and self.times > 0:
-            self.times -= 1
-            raise self.error
-        return execute(sql, *args)
-
-
-@contextmanager
-def in_the_way(word: str, times: int, error: Exception | None = None) -> Iterator[InTheWay]:
-    """Let the database fail; ``times`` counts down as it does."""
-    hindrance = InTheWay(word, times) if error is None else InTheWay(word, times, error)
-    with connection.execute_wrapper(hindrance):
-        yield hindrance
-
-
-@contextmanager
-def just_before(word: str, number: int, work: Callable[[], Any]) -> Iterator[None]:
-    """Do something right before the so many-th statement that begins with a word, as others may."""
-    found = 0
-
-    def wait(execute: Callable[..., Any], sql: str, *args: Any) -> Any:
-        nonlocal found
-        found += sql.startswith(word)
-        if found == number and sql.startswith(word):
-            found += 1  # what is done now is not counted
-            work()
-        return execute(sql, *args)
-
-    with connection.execute_wrapper(wait):
-        yield
-
-
-@dataclass
 class Told:
     """What a signal told, and in which state the rows were then."""
 
@@ -161,18 +121,3 @@ def told_by(signal: Signal, *, and_fails: bool = False) -> Iterator[Told]:
     finally:
         signal.disconnect(told)
         signal.disconnect(failing)
-
-
-def lose_connection() -> None:
-    """Let the server end this connection, as an administrator or a time-out does."""
-    other = connection.copy()
-    try:
-        with connection.cursor() as mine, other.cursor() as theirs:
-            if connection.vendor == "postgresql":
-                mine.execute("SELECT pg_backend_pid()")
-                theirs.execute("SELECT pg_terminate_backend(%s, 5000)", mine.fetchone())
-            else:
-                mine.execute("SELECT CONNECTION_ID()")
-                theirs.execute(f"KILL {int(mine.fetchone()[0])}")
-    finally:
-        other.close()

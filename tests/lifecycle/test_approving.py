@@ -14,6 +14,8 @@ from poppy_operations.lifecycle.durable import Busy
 from poppy_operations.models import Approval, Decline, Operation, Revision
 from poppy_operations.protocol.approval import ApprovalStatement
 from poppy_operations.signals import approval_declined, approval_recorded
+from tests.configuring import configure
+from tests.connections import in_the_way, just_before
 from tests.lifecycle.rows import (
     ANSWER,
     ASKED,
@@ -24,8 +26,6 @@ from tests.lifecycle.rows import (
     approval_of,
     begun,
     facts,
-    in_the_way,
-    just_before,
     read,
     returned,
     statement_of,
@@ -64,7 +64,7 @@ def test_record_keeps_what_was_stated_and_changes_nothing_else() -> None:
 
 
 def test_record_keeps_no_more_than_the_site_wants(settings: Any) -> None:
-    settings.POPPY_OPERATIONS = {**settings.POPPY_OPERATIONS, "RECORD_STATEMENTS": False}
+    configure(settings, RECORD_STATEMENTS=False)
     approval = record(returned(interface="website"))
     assert (approval.approver, approval.approved_at) == ("user", None)
     assert (approval.input_type, approval.reference) == ("", "")

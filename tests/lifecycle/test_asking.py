@@ -15,6 +15,7 @@ from poppy_operations.models import Operation, Revision
 from poppy_operations.protocol.canonical import digest
 from poppy_operations.protocol.owner import Owner
 from poppy_operations.signals import operation_returned
+from tests.connections import in_the_way
 from tests.lifecycle.rows import (
     ANSWER,
     ASKED,
@@ -25,7 +26,6 @@ from tests.lifecycle.rows import (
     approval_of,
     begun,
     facts,
-    in_the_way,
     read,
     returned,
     statement_of,

@@ -17,6 +17,8 @@ from poppy_operations.models import Approval, Operation, Performance, Revision
 from poppy_operations.models.databases import write_alias
 from poppy_operations.protocol.stored_answer import StoredAnswer
 from poppy_operations.signals import operation_performed, outcome_unknown
+from tests.configuring import configure
+from tests.connections import in_the_way
 from tests.lifecycle.rows import (
     ANSWER,
     MINE,
@@ -26,7 +28,6 @@ from tests.lifecycle.rows import (
     approval_of,
     begun,
     facts,
-    in_the_way,
     read,
     returned,
     told_by,
@@ -142,7 +143,7 @@ def test_begin_for_a_worker_has_the_queues_lease_and_is_not_started(
 
 def test_the_site_says_how_long_its_queue_may_take(revision: Revision, settings: Any) -> None:
     lease = timedelta(hours=2)
-    settings.POPPY_OPERATIONS = {**settings.POPPY_OPERATIONS, "QUEUE_LEASE": lease}
+    configure(settings, QUEUE_LEASE=lease)
     begun(revision, queued=True)
     assert facts(revision.operation)["lease_until"] == NOW + lease
 

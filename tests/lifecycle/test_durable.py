@@ -12,7 +12,7 @@ from django.db import InterfaceError, InternalError, OperationalError, connectio
 from poppy_operations.lifecycle import durable
 from poppy_operations.lifecycle.durable import Busy, OuterTransaction, committed, durably
 from poppy_operations.models import Agent
-from tests.lifecycle.rows import in_the_way, lose_connection
+from tests.connections import in_the_way, lose_connection
 
 pytestmark = pytest.mark.django_db
 

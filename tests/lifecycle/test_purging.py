@@ -10,18 +10,8 @@ import pytest
 
 from poppy_operations.lifecycle import asking, finishing, purging, settling
 from poppy_operations.models import Operation, Performance, Revision, Settlement
-from tests.lifecycle.rows import (
-    ANSWER,
-    ASKED,
-    MINE,
-    NOW,
-    OTHER,
-    SECOND,
-    begun,
-    just_before,
-    read,
-    returned,
-)
+from tests.connections import just_before
+from tests.lifecycle.rows import ANSWER, ASKED, MINE, NOW, OTHER, SECOND, begun, read, returned
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 LONG_AFTER = NOW + timedelta(days=3)

@@ -12,6 +12,7 @@ from poppy_operations.lifecycle.durable import Busy
 from poppy_operations.models import Approval, Operation, Performance, Revision, Settlement
 from poppy_operations.protocol.stored_answer import StoredAnswer
 from poppy_operations.signals import operation_settled
+from tests.connections import in_the_way, just_before
 from tests.lifecycle.rows import (
     ANSWER,
     MINE,
@@ -21,8 +22,6 @@ from tests.lifecycle.rows import (
     approval_of,
     begun,
     facts,
-    in_the_way,
-    just_before,
     read,
     returned,
     told_by,

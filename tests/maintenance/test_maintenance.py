@@ -40,7 +40,8 @@ from poppy_operations.models import (
 )
 from poppy_operations.protocol.owner import Owner
 from tests.agents import SessionOf
-from tests.databases import has_connections_of_its_own
+from tests.configuring import configure
+from tests.connections import in_the_way
 from tests.lifecycle.rows import (
     ANSWER,
     ASKED,
@@ -51,7 +52,6 @@ from tests.lifecycle.rows import (
     SECOND,
     begun,
     facts,
-    in_the_way,
     read,
     returned,
 )
@@ -223,7 +223,7 @@ def test_a_response_that_is_rendered_late_is_rendered_for_the_record(reaching: R
 def test_a_result_that_is_too_long_is_stored_as_a_plain_statement(
     reaching: Reaching, settings: Any
 ) -> None:
-    settings.POPPY_OPERATIONS = {**settings.POPPY_OPERATIONS, "STORED_BODY_BYTES": 10}
+    configure(settings, STORED_BODY_BYTES=10)
     reaching.unknown()
     reaching.says = saying(Performed({"id": "x" * 10}))
     maintenance.reconcile(now=LEASE_OVER)
@@ -551,10 +551,7 @@ queue = Queue()
 
 @pytest.fixture
 def broker(settings: Any) -> Queue:
-    settings.POPPY_OPERATIONS = {
-        **settings.POPPY_OPERATIONS,
-        "QUEUE": "tests.maintenance.test_maintenance.queue",
-    }
+    configure(settings, QUEUE="tests.maintenance.test_maintenance.queue")
     queue.__init__()  # type: ignore[misc]  # empty again
     return queue
 
@@ -777,12 +774,6 @@ def beside(work: Callable[[], Any], *, stop_at: str) -> Iterator[list[Any]]:
     finally:
         thread.join(20)
         timer.cancel()
-
-
-@pytest.fixture
-def own_connections(transactional_db: None) -> None:
-    if not has_connections_of_its_own():
-        pytest.skip("SQLite's memory is one connection's.")
 
 
 LONG_AFTER = EXPIRED + 2 * DAY

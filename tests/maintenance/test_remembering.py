@@ -10,10 +10,10 @@ from django.utils import timezone
 
 from poppy_operations.maintenance import purge
 from poppy_operations.models import Operation
-from tests.agents import SessionOf
+from tests.agents import ORDER, SessionOf
+from tests.asking import ask
 from tests.shop.models import Item
 from tests.shop.operations import buy
-from tests.website.asking import ORDER, ask
 
 pytestmark = pytest.mark.django_db
 

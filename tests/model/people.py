@@ -8,16 +8,11 @@ from typing import Any
 
 from django.test import Client
 
-from poppy_operations.testing.agents import PersonalAgent, TokenIssuer
-from tests.agents import HOST, SessionOf
+from tests.agents import AGENT, HOST, ISSUER, OTHER_AGENT, SessionOf
 from tests.model.facts import Owner
 
 JOIN_MS = 60 * 60 * 1000
-AGENTS = {
-    "A": PersonalAgent("https://agent.example/client"),
-    "B": PersonalAgent("https://other-agent.example/client"),
-}
-ISSUER = TokenIssuer()
+AGENTS = {"A": AGENT, "B": OTHER_AGENT}
 PASSWORD = "sesame"
 # agent, User, account, sid, whether it declares the extension
 SESSIONS = (

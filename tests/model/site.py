@@ -1,4 +1,8 @@
-"""The site of the model-based test: a few actions, each behind both doors, and faults at will."""
+"""The site of the model-based test: a few actions, each behind both doors, and faults at will.
+
+It is not the shop's site, because the model has to know all that there is: few actions, prices that
+it moves itself, and processes that are gone for the database while they still run here.
+"""
 
 from __future__ import annotations
 

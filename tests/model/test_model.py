@@ -18,8 +18,10 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from poppy_operations.declarations.registry import registry
 from poppy_operations.sessions.agents import add_agent
+from tests.agents import ISSUER
+from tests.configuring import configure
 from tests.model.machine import OperationsMachine
-from tests.model.people import AGENTS, ISSUER, PASSWORD
+from tests.model.people import AGENTS, PASSWORD
 from tests.model.site import ACTIONS
 from tests.model.world import CAP
 
@@ -35,12 +37,12 @@ def company(db: None, settings: Any) -> Iterator[None]:
     """The site of the model, its customers and the agents that it allows."""
     settings.ROOT_URLCONF = "tests.model.site"
     settings.SESSION_COOKIE_AGE = YEARS_S
-    settings.POPPY_OPERATIONS = {
-        **settings.POPPY_OPERATIONS,
-        "COMPANY": "tests.model.site.ModelCompany",
-        "TOKEN_JWKS": ISSUER.jwks,
-        "OPEN_REVISIONS": CAP,
-    }
+    configure(
+        settings,
+        COMPANY="tests.model.site.ModelCompany",
+        TOKEN_JWKS=ISSUER.jwks,
+        OPEN_REVISIONS=CAP,
+    )
     for agent in AGENTS.values():
         add_agent(agent.client_id, jwks=agent.jwks)
     users = get_user_model().objects

@@ -6,8 +6,7 @@ from typing import Any
 
 from django.test import Client
 
-from tests.agents import SessionOf, reference
-from tests.website.asking import ORDER
+from tests.agents import ORDER, SessionOf, reference
 
 BUY = "/buy/"
 

@@ -11,9 +11,9 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from tests.agents import SessionOf
+from tests.agents import ORDER, SessionOf
+from tests.asking import ask, recorded
 from tests.packages.browsers import BUY, bought, is_an_agents, open_ticket, whose
-from tests.website.asking import ORDER, ask, recorded
 
 
 def is_ours(message: CheckMessage) -> bool:

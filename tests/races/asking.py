@@ -239,13 +239,6 @@ def _done(operation: CurrentOperation) -> HttpResponseBase:
 BODIES = {"database": _write, "external": _reach_outside}
 
 
-def times(effects: str, operation_id: str) -> int:
-    """How often an operation really happened."""
-    if effects == "external":
-        return site.stores.outside.times(operation_id)
-    return Effect.objects.filter(key=operation_id).count()
-
-
 WORDS: dict[type, str] = {
     ApprovalRequired: "asked",
     Declined: "declined",

@@ -12,9 +12,9 @@ from django.core.management import call_command
 from django.test import override_settings
 
 from poppy_operations.sessions.agents import add_agent
-from tests.crash.cells import AGENT
+from tests.agents import AGENT
+from tests.connections import need_connections_of_their_own
 from tests.crash.site import stores
-from tests.databases import has_connections_of_its_own
 from tests.races.asking import NOW
 
 
@@ -27,8 +27,7 @@ def db(
     Each round has an owner of its own, so that they can share the tables.
     """
     with django_db_blocker.unblock():
-        if not has_connections_of_its_own():
-            pytest.skip("SQLite's memory is shared by all connections")
+        need_connections_of_their_own()
         stores.folder = tmp_path_factory.mktemp("races")
         poppy = {
             **settings.POPPY_OPERATIONS,

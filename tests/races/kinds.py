@@ -9,8 +9,8 @@ from django.test import Client
 
 from poppy_operations.lifecycle import approving
 from poppy_operations.models import Approval, Decline, Operation
-from tests.agents import HOST, SessionOf
-from tests.crash.cells import AGENT, Cell
+from tests.agents import AGENT, HOST, SessionOf
+from tests.crash.cells import Cell
 from tests.crash.site import LEASE
 from tests.races.asking import DECLINE, NOW, SECOND, Wish, told_over_http
 from tests.races.looking import (

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from poppy_operations.models import Approval, Operation, Performance
-from tests.races.asking import Asked, Wish, times
+from tests.crash.site import times
+from tests.races.asking import Asked, Wish
 from tests.races.together import Party, Together
 
 State = Operation.State

@@ -29,6 +29,7 @@ from poppy_operations.protocol.interfaces import API, WEBSITE, Interface
 from poppy_operations.protocol.operation import DeclineStatement, ReturnedOperation
 from poppy_operations.responses import respond
 from poppy_operations.responses.bodies import extra_members
+from tests.configuring import configure
 from tests.pages import Page
 
 OPERATION = ReturnedOperation(
@@ -64,10 +65,7 @@ class Talkative(Company):
 
 @pytest.fixture
 def talkative(settings: Any) -> Iterator[type[Talkative]]:
-    settings.POPPY_OPERATIONS = {
-        **settings.POPPY_OPERATIONS,
-        "COMPANY": "tests.responses.test_responses.Talkative",
-    }
+    configure(settings, COMPANY="tests.responses.test_responses.Talkative")
     yield Talkative
     Talkative.members = None
 
@@ -276,10 +274,7 @@ def test_an_api_says_plainly_that_it_was_performed_where_no_answer_can_be_shown(
 @pytest.mark.requirement("OPS-2-14")
 @pytest.mark.parametrize("status", [403, 400])
 def test_an_api_refuses_for_want_of_the_extension(status: int, settings: Any) -> None:
-    settings.POPPY_OPERATIONS = {
-        **settings.POPPY_OPERATIONS,
-        "EXTENSION_REQUIRED_STATUS": status,
-    }
+    configure(settings, EXTENSION_REQUIRED_STATUS=status)
 
     response = api(Undeclared())
 

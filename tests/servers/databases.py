@@ -8,13 +8,12 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 from urllib.parse import quote
-
-import pytest
 
 from example_project.databases import use_pure_python_driver
 from tests.databases import mariadb, postgres
+from tests.needed import missing
 
 VENDORS = ("sqlite", "postgres", "mariadb")
 
@@ -34,18 +33,11 @@ def fresh_database(vendor: str, folder: Path) -> Iterator[str]:
     try:
         make(name)
     except Exception as error:  # noqa: BLE001  whatever a driver raises, or that there is none
-        _unreachable(vendor, error)
+        missing(f"{vendor} cannot be reached: {error}")
     try:
         yield _url(vendor, {**settings(), "NAME": name})
     finally:
         drop(name)
-
-
-def _unreachable(vendor: str, error: Exception) -> NoReturn:
-    reason = f"{vendor} cannot be reached: {error}"
-    if os.environ.get("POPPY_REQUIRE_DATABASES") or os.environ.get("CI"):
-        pytest.fail(reason)
-    pytest.skip(reason)
 
 
 def _on_postgres(statement: str) -> None:

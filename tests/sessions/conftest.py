@@ -17,6 +17,7 @@ from poppy_operations.sessions.agents import add_agent
 from poppy_operations.sessions.session import Session
 from poppy_operations.sessions.verification import verify
 from poppy_operations.testing.agents import PersonalAgent, TokenIssuer
+from tests.configuring import configure
 
 NOW = datetime(2026, 10, 8, 19, 0, tzinfo=UTC)
 AUDIENCE = "https://shop.example"
@@ -46,7 +47,7 @@ def agent(db: None, personal_agent: PersonalAgent) -> PersonalAgent:
 @pytest.fixture
 def issuer(settings: Any) -> TokenIssuer:
     token_issuer = TokenIssuer()
-    settings.POPPY_OPERATIONS = {**settings.POPPY_OPERATIONS, "TOKEN_JWKS": token_issuer.jwks}
+    configure(settings, TOKEN_JWKS=token_issuer.jwks)
     return token_issuer
 
 

@@ -8,6 +8,7 @@ import pytest
 from poppy_operations.sessions.refusals import InvalidToken, KeysUnavailable
 from poppy_operations.sessions.tokens import AccessToken, TokenVerifier
 from poppy_operations.testing.agents import ABSENT, TokenIssuer, compact_jwt, new_key, public_jwk
+from tests.configuring import configure
 from tests.sessions.conftest import AUDIENCE, NOW, KeyServer
 
 CLIENT_ID = "https://agent.example/client"
@@ -32,7 +33,7 @@ def test_a_token_says_whose_it_is(issuer: TokenIssuer) -> None:
 @pytest.mark.parametrize("algorithm", ["ES256", "EdDSA", "RS256"])
 def test_tokens_may_be_signed_by_any_accepted_key(settings: Any, algorithm: str) -> None:
     issuer = TokenIssuer(algorithm=algorithm)
-    settings.POPPY_OPERATIONS = {**settings.POPPY_OPERATIONS, "TOKEN_JWKS": issuer.jwks}
+    configure(settings, TOKEN_JWKS=issuer.jwks)
     assert verify(token_of(issuer)).account == "7"
 
 
@@ -132,7 +133,7 @@ def test_the_key_set_is_no_secret_for_hmac(issuer: TokenIssuer) -> None:
 
 @pytest.mark.parametrize("key_set", [None, {}, {"keys": 7}, {"keys": []}])
 def test_without_a_usable_key_set_no_token_is_valid(settings: Any, key_set: Any) -> None:
-    settings.POPPY_OPERATIONS = {**settings.POPPY_OPERATIONS, "TOKEN_JWKS": key_set}
+    configure(settings, TOKEN_JWKS=key_set)
     with pytest.raises(InvalidToken):
         verify(token_of(TokenIssuer()))
 
@@ -141,18 +142,18 @@ def test_a_token_by_either_of_two_keys_with_one_id_is_valid(settings: Any) -> No
     issuer = TokenIssuer()
     other = public_jwk(new_key("ES256"), "ES256", kid=issuer.kid)
     key_set = {"keys": [other, *issuer.jwks["keys"]]}
-    settings.POPPY_OPERATIONS = {**settings.POPPY_OPERATIONS, "TOKEN_JWKS": key_set}
+    configure(settings, TOKEN_JWKS=key_set)
     assert verify(token_of(issuer)).account == "7"
 
 
 def test_issuer_and_audience_can_differ_from_the_companys(settings: Any) -> None:
     issuer = TokenIssuer("https://login.example", audience="https://api.example")
-    settings.POPPY_OPERATIONS = {
-        **settings.POPPY_OPERATIONS,
-        "TOKEN_JWKS": issuer.jwks,
-        "TOKEN_ISSUER": "https://login.example",
-        "TOKEN_AUDIENCE": "https://api.example",
-    }
+    configure(
+        settings,
+        TOKEN_JWKS=issuer.jwks,
+        TOKEN_ISSUER="https://login.example",
+        TOKEN_AUDIENCE="https://api.example",
+    )
     assert verify(token_of(issuer)).account == "7"
     with pytest.raises(InvalidToken):
         verify(token_of(issuer, iss=AUDIENCE))
@@ -161,7 +162,7 @@ def test_issuer_and_audience_can_differ_from_the_companys(settings: Any) -> None
 def test_keys_at_a_url_are_loaded_once(settings: Any, key_server: KeyServer) -> None:
     issuer = TokenIssuer()
     settings.DEBUG = True
-    settings.POPPY_OPERATIONS = {**settings.POPPY_OPERATIONS, "TOKEN_JWKS": key_server.url}
+    configure(settings, TOKEN_JWKS=key_server.url)
     key_server.serve(issuer.jwks)
     for _ in range(3):
         assert verify(token_of(issuer)).account == "7"
@@ -172,7 +173,7 @@ def test_keys_that_cannot_be_loaded_are_not_the_tokens_fault(
     settings: Any, key_server: KeyServer
 ) -> None:
     settings.DEBUG = True
-    settings.POPPY_OPERATIONS = {**settings.POPPY_OPERATIONS, "TOKEN_JWKS": key_server.url}
+    configure(settings, TOKEN_JWKS=key_server.url)
     with pytest.raises(KeysUnavailable):
         verify(token_of(TokenIssuer()))
 

@@ -29,6 +29,7 @@ from poppy_operations.sessions.verification import (
     verify,
 )
 from poppy_operations.testing.agents import ABSENT, PersonalAgent, TokenIssuer, new_key
+from tests.configuring import configure
 from tests.sessions.conftest import AUDIENCE, NOW, KeyServer, session_of
 
 pytestmark = pytest.mark.django_db
@@ -402,7 +403,7 @@ def test_without_ath_a_token_is_accepted_unless_the_setting_says_no(
 ) -> None:
     sent = headers(agent, access_token=token_for(issuer, agent), ath=ABSENT)
     assert session_of(sent).account == "7"
-    settings.POPPY_OPERATIONS = {**settings.POPPY_OPERATIONS, "REQUIRE_ATH": True}
+    configure(settings, REQUIRE_ATH=True)
     with pytest.raises(InvalidSession, match="ath"):
         session_of(sent)
     assert session_of(headers(agent)).account is None
@@ -437,7 +438,7 @@ def test_the_leeway_is_a_setting(agent: PersonalAgent, settings: Any) -> None:
     sent = headers(agent, iat=T + 45, exp=T + 60)
     with pytest.raises(InvalidSession):
         session_of(sent)
-    settings.POPPY_OPERATIONS = {**settings.POPPY_OPERATIONS, "LEEWAY": timedelta(minutes=1)}
+    configure(settings, LEEWAY=timedelta(minutes=1))
     assert session_of(sent).sid
 
 

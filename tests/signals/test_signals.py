@@ -29,13 +29,12 @@ from poppy_operations.signals import (
     outcome_unknown,
     tell,
 )
-from tests.agents import SessionOf
-from tests.api.agents import ApiClient
+from tests.agents import ORDER, ApiClient, SessionOf
+from tests.asking import ask, recorded
 from tests.lifecycle.rows import returned
 from tests.shop import operations as shop
 from tests.shop.models import Effect, Item
 from tests.shop.operations import Behaviour
-from tests.website.asking import ORDER, ask, recorded
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ALL = {

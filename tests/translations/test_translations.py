@@ -21,7 +21,7 @@ from poppy_operations.gate.answers import ApprovalRequired, PlainlyPerformed, Un
 from poppy_operations.protocol.interfaces import WEBSITE
 from poppy_operations.protocol.operation import ReturnedOperation
 from poppy_operations.responses import respond
-from tests.chromium import missing
+from tests.needed import missing
 from tests.pages import Page
 from tests.source import PACKAGE
 

@@ -12,14 +12,15 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from poppy_operations.models import Approval, Operation, Revision
-from tests.agents import SessionOf
+from tests.agents import ORDER, SessionOf
+from tests.asking import TWO, ask, error, price, recorded
 from tests.clock import Clock
+from tests.configuring import configure
 from tests.shop.models import Item
 from tests.shop.operations import Behaviour
-from tests.website.asking import ORDER, TWO, ask, error, price, recorded
-from tests.website.site import Strange
+from tests.shop.pages import Strange
 
-pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.website.site")]
+pytestmark = pytest.mark.django_db
 Effects = Callable[[], list[str]]
 EXCHANGE = "/orders/o1/exchange/"
 
@@ -27,7 +28,7 @@ EXCHANGE = "/orders/o1/exchange/"
 @pytest.fixture
 def few(settings: Any) -> int:
     """A small cap on revisions that wait for an approval."""
-    settings.POPPY_OPERATIONS = {**settings.POPPY_OPERATIONS, "OPEN_REVISIONS": 3}
+    configure(settings, OPEN_REVISIONS=3)
     return 3
 
 

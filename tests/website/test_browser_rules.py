@@ -16,15 +16,15 @@ from poppy_operations.declarations.registry import registry
 from poppy_operations.models import Approval, Operation
 from poppy_operations.protocol.structured import poppy_approval
 from poppy_operations.sessions.agents import revoke_agent
-from tests.agents import HOST, SessionOf, approval_of, reference
+from tests.agents import HOST, ORDER, SessionOf, approval_of, reference
+from tests.asking import TWO, answer, ask, error, recorded
 from tests.clock import Clock
 from tests.shop import operations as shop
+from tests.shop.company import Policy
 from tests.shop.models import Item
 from tests.shop.operations import Behaviour
-from tests.website.asking import ORDER, TWO, answer, ask, error, recorded
-from tests.website.company import Policy
 
-pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.website.site")]
+pytestmark = pytest.mark.django_db
 Effects = Callable[[], list[str]]
 Anybody = Callable[..., SessionOf]
 

@@ -11,12 +11,11 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from poppy_operations.models import Revision
-from tests.agents import SessionOf, approval_of, reference
+from tests.agents import ORDER, SessionOf, approval_of, reference
 from tests.shop.models import Item
 from tests.shop.operations import Behaviour
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("jacket")]
-ORDER = {"sku": "jacket", "quantity": "1"}
 TRANSACTIONS = ("BEGIN", "COMMIT", "SAVEPOINT", "RELEASE", "ROLLBACK", "SET")
 SITES_OWN = ("shop_item", "shop_effect", "auth_user", "django_session")
 WRITES = ("INSERT", "UPDATE", "DELETE")

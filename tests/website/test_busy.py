@@ -11,12 +11,12 @@ from poppy_operations.lifecycle import claims
 from poppy_operations.lifecycle.durable import Busy
 from poppy_operations.models import Approval, Operation
 from poppy_operations.protocol.ids import new_attempt
-from tests.agents import SessionOf
+from tests.agents import ORDER, SessionOf
+from tests.asking import ask, error, quiet, recorded
 from tests.clock import Clock
 from tests.shop.models import Item
-from tests.website.asking import ORDER, ask, error, quiet, recorded
 
-pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.website.site")]
+pytestmark = pytest.mark.django_db
 Effects = Callable[[], list[str]]
 
 

@@ -9,12 +9,12 @@ import pytest
 from django.shortcuts import redirect
 
 from poppy_operations.models import Operation
-from tests.agents import SessionOf, reference
+from tests.agents import ORDER, SessionOf, reference
+from tests.asking import TWO, price, recorded
 from tests.shop.models import Item
 from tests.shop.operations import Behaviour
-from tests.website.asking import ORDER, TWO, price, recorded
 
-pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.website.site")]
+pytestmark = pytest.mark.django_db
 Effects = Callable[[], list[str]]
 
 

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from django.http import HttpResponse
 
-from tests.agents import SessionOf, reference
+from tests.agents import ORDER, SessionOf, reference
+from tests.asking import TWO, ask, error, recorded
 from tests.shop.models import Item
 from tests.shop.operations import Behaviour
-from tests.website.asking import ORDER, TWO, ask, error, recorded
 
-pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.website.site")]
+pytestmark = pytest.mark.django_db
 Effects = Callable[[], list[str]]
 
 

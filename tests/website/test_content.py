@@ -12,12 +12,12 @@ from django.test import Client
 from django.test.client import encode_multipart
 
 from poppy_operations.models import Operation
-from tests.agents import SessionOf, reference
+from tests.agents import ORDER, SessionOf, reference
+from tests.asking import TWO, ask, quiet, recorded
 from tests.shop.models import Item
 from tests.shop.operations import Behaviour
-from tests.website.asking import ORDER, TWO, ask, quiet, recorded
 
-pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.website.site")]
+pytestmark = pytest.mark.django_db
 Effects = Callable[[], list[str]]
 FORM = "application/x-www-form-urlencoded"
 JSON = "application/json"

@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 
 from poppy_operations.models import Approval
 from poppy_operations.protocol.approval import approval_from_header
-from tests.agents import HOST, SessionOf, approval_of
+from tests.agents import HOST, ORDER, SessionOf, approval_of
+from tests.asking import MADE_UP_REF, ask
+from tests.configuring import configure
 from tests.shop.models import Effect, Item
-from tests.website.asking import MADE_UP, ORDER, ask
 
-pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.website.site")]
+pytestmark = pytest.mark.django_db
 
 ENDPOINT = "/poppy/operations"
 # What sections 4, 6 and 7 and the core protocol name for the endpoint and for a browser.
@@ -44,7 +45,17 @@ REFS = (
     TEXT
     | JSON
     | st.text(string.ascii_letters + string.digits + "-_.", max_size=2100)
-    | st.sampled_from([MADE_UP, MADE_UP.upper(), "." * 2048, "." * 2049, "", "\x00", "\u017f" * 32])
+    | st.sampled_from(
+        [
+            MADE_UP_REF,
+            MADE_UP_REF.upper(),
+            "." * 2048,
+            "." * 2049,
+            "",
+            "\x00",
+            "\u017f" * 32,
+        ]
+    )
 )
 CONTENT_TYPES = st.sampled_from(
     ["application/json", "application/json; charset=utf-16", "text/plain", "", "a", "application/x",
@@ -193,7 +204,7 @@ def test_any_change_of_a_good_token(
     if value[at] == other or value[at + 1 : at + 2] in ("", "."):
         return
     headers = {**good, name: value[:at] + other + value[at + 1 :]}
-    body = json.dumps({"ref": MADE_UP}).encode()
+    body = json.dumps({"ref": MADE_UP_REF}).encode()
     response = sent(signed_in.client, body, "application/json", headers)
     assert is_documented(response, {401, 403})
     assert response.json()["error"] in {"invalid_session", "invalid_token"}
@@ -245,7 +256,7 @@ def test_any_request_of_a_joined_browser(
     headers: dict[str, str],
     path: str,
 ) -> None:
-    settings.POPPY_OPERATIONS = {**settings.POPPY_OPERATIONS, "OPEN_REVISIONS": 5}
+    configure(settings, OPEN_REVISIONS=5)
     browser = _joined(signed_out)
     response = sent(browser, body, content_type, headers, path)
     # 200: a form that shows its errors. Both are the site's own.

@@ -17,11 +17,7 @@ from poppy_operations.models import Decline as DeclineRow
 from poppy_operations.protocol.approval import ApprovalStatement
 from poppy_operations.signals import approval_declined
 from tests.agents import SessionOf, approval_of
-from tests.clock import Clock
-from tests.shop.models import Item
-from tests.shop.operations import Behaviour, SoldOut
-from tests.website import site as extra
-from tests.website.asking import (
+from tests.asking import (
     NEVER_RETURNED,
     ORDER,
     TWO,
@@ -33,9 +29,13 @@ from tests.website.asking import (
     quiet,
     recorded,
 )
-from tests.website.company import Policy
+from tests.clock import Clock
+from tests.shop import pages as extra
+from tests.shop.company import Policy
+from tests.shop.models import Item
+from tests.shop.operations import Behaviour, SoldOut
 
-pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.website.site")]
+pytestmark = pytest.mark.django_db
 Effects = Callable[[], list[str]]
 ALTERNATIVE = {
     "instructions": "The account holder can do it in the app.",

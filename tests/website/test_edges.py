@@ -26,13 +26,13 @@ from poppy_operations.lifecycle.durable import Busy
 from poppy_operations.models import Approval, Operation
 from poppy_operations.sessions.refusals import KeysUnavailable
 from poppy_operations.sessions.tokens import TokenVerifier
-from tests.agents import SessionOf, approval_of
+from tests.agents import ORDER, SessionOf, approval_of
+from tests.asking import TWO, ask, quiet, recorded
 from tests.clock import Clock
 from tests.shop import operations as shop
 from tests.shop.models import Item
 from tests.shop.operations import Behaviour
 from tests.shop.views import OrderFormView
-from tests.website.asking import ORDER, TWO, ask, quiet, recorded
 
 pytestmark = pytest.mark.django_db
 Effects = Callable[[], list[str]]

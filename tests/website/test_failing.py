@@ -14,13 +14,13 @@ from django.test import Client
 
 from poppy_operations.declarations.outcomes import NotPerformed
 from poppy_operations.models import Approval
-from tests.agents import HOST, SessionOf, approval_of, reference
+from tests.agents import HOST, ORDER, SessionOf, approval_of, reference
+from tests.asking import ask, is_refused_with, quiet, recorded
 from tests.clock import Clock
 from tests.shop.models import Item
 from tests.shop.operations import Behaviour, SoldOut
-from tests.website.asking import ORDER, ask, is_refused_with, quiet, recorded
 
-pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.website.site")]
+pytestmark = pytest.mark.django_db
 Effects = Callable[[], list[str]]
 
 

@@ -11,10 +11,10 @@ from django.utils import timezone
 
 from poppy_operations.lifecycle.approving import void
 from poppy_operations.models import Approval, Operation
-from tests.agents import SessionOf
+from tests.agents import ORDER, SessionOf
+from tests.asking import TWO, ask, error, price, recorded
 from tests.clock import Clock
 from tests.shop.operations import Behaviour
-from tests.website.asking import ORDER, TWO, ask, error, price, recorded
 
 pytestmark = [
     pytest.mark.django_db,

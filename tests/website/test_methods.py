@@ -13,6 +13,7 @@ from django.views import View
 from poppy_operations import Action, Terms
 from poppy_operations.doors.gating import methods_of
 from tests.agents import SessionOf, reference
+from tests.connections import be_atomic
 from tests.shop.models import Effect
 from tests.urls import urlpatterns as of_the_shop
 
@@ -63,9 +64,7 @@ def test_a_method_that_nobody_named_is_behind_the_gate_too(
     monkeypatch: pytest.MonkeyPatch,
     effects: Callable[[], list[str]],
 ) -> None:
-    from django.db import connection
-
-    monkeypatch.setitem(connection.settings_dict, "ATOMIC_REQUESTS", atomic_requests)
+    be_atomic(monkeypatch, atomic=atomic_requests)
     browser = signed_out.browser()
     refused = browser.generic(method, "/close/")
     assert refused.status_code == 403

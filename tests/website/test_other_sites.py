@@ -11,9 +11,9 @@ from django.contrib.sessions.middleware import SessionMiddleware
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
-from tests.agents import SessionOf
+from tests.agents import ORDER, SessionOf
+from tests.asking import ask, recorded
 from tests.shop.models import Item
-from tests.website.asking import ORDER, ask, recorded
 
 pytestmark = pytest.mark.django_db
 

@@ -10,13 +10,13 @@ from django.http import HttpResponse
 
 from poppy_operations.lifecycle import settling
 from poppy_operations.models import Operation
-from tests.agents import SessionOf, reference
+from tests.agents import ORDER, SessionOf, reference
+from tests.asking import ask, price, quiet, recorded
 from tests.clock import Clock
 from tests.shop.models import Item
 from tests.shop.operations import Behaviour
-from tests.website.asking import ORDER, ask, price, quiet, recorded
 
-pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.website.site")]
+pytestmark = pytest.mark.django_db
 Effects = Callable[[], list[str]]
 
 

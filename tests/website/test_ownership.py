@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from poppy_operations.models import Approval, Operation
-from tests.agents import SessionOf, approval_of, reference
+from tests.agents import ORDER, SessionOf, approval_of, reference
+from tests.asking import MADE_UP_REF, answer, ask, is_refused_with, recorded
 from tests.shop.models import Item
-from tests.website.asking import MADE_UP, ORDER, answer, ask, is_refused_with, recorded
 
 pytestmark = pytest.mark.django_db
 Effects = Callable[[], list[str]]
@@ -104,7 +104,7 @@ def test_amb_01_amb_02_a_look_up_by_anybody(
     elif cell.is_challenged:
         assert is_a_mere_challenge(response)
     else:
-        assert answer(response) == answer(asker.endpoint(MADE_UP))
+        assert answer(response) == answer(asker.endpoint(MADE_UP_REF))
         assert response.status_code == 400
         assert response.json() == {"error": "invalid_request"}
 
@@ -132,7 +132,7 @@ def test_amb_01_amb_02_an_approval_by_anybody(
     if cell.is_challenged:
         assert is_a_mere_challenge(response)
     else:
-        assert answer(response) == answer(asker.endpoint(MADE_UP, approval))
+        assert answer(response) == answer(asker.endpoint(MADE_UP_REF, approval))
         assert response.status_code == 400
         assert response.json() == {"error": "invalid_request"}
     assert not Approval.objects.exists()
@@ -180,7 +180,7 @@ def test_what_strangers_get_tells_them_apart_neither_from_each_other_nor_from_th
     approval = approval_of(owner.look_up(ref))
     if cell.is_owner or cell.is_challenged:
         return
-    unknown = answer(anybody("B", "u9").endpoint(MADE_UP))
+    unknown = answer(anybody("B", "u9").endpoint(MADE_UP_REF))
     assert answer(asker.endpoint(ref)) == unknown
     assert answer(asker.endpoint(ref, approval)) == unknown
     assert answer(asker.endpoint(ref, declared=False)) == unknown

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from threading import Barrier, Event
+from functools import partial
+from threading import Event
 from typing import Any
 
 import pytest
@@ -16,26 +16,17 @@ from django.utils import timezone
 
 from poppy_operations.lifecycle import claims
 from poppy_operations.models import Approval, Operation, Performance, Revision
-from tests.agents import HOST, SessionOf, approval_of, reference
-from tests.databases import has_connections_of_its_own
+from tests.agents import HOST, ORDER, SessionOf, approval_of, reference
+from tests.connections import LONG, together
 from tests.shop.models import Effect
 from tests.shop.operations import Behaviour
 
 pytestmark = [
     pytest.mark.database,
     pytest.mark.django_db(transaction=True),
-    pytest.mark.usefixtures("jacket"),
+    pytest.mark.usefixtures("own_connections", "jacket"),
 ]
-ORDER = {"sku": "jacket", "quantity": "1"}
 TOGETHER = 12
-LONG = 60  # seconds that nothing takes, so that a fault ends the test
-
-
-@pytest.fixture(autouse=True)
-def own_connections() -> None:
-    """Threads that meet need a connection each."""
-    if not has_connections_of_its_own():
-        pytest.skip("SQLite's memory is shared by all connections")
 
 
 def same_browser(browser: Client) -> Client:
@@ -45,24 +36,9 @@ def same_browser(browser: Client) -> Client:
     return copy
 
 
-def together(count: int, send: Callable[[int], Any]) -> list[Any]:
-    """Send requests at the same time, each in a thread of its own."""
-    barrier = Barrier(count)
-
-    def one(number: int) -> Any:
-        try:
-            barrier.wait(LONG)
-            return send(number)
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(count) as pool:
-        return list(pool.map(one, range(count)))
-
-
 def post_together(browser: Client, path: str, count: int = TOGETHER) -> list[Any]:
     browsers = [same_browser(browser) for _ in range(count)]
-    return together(count, lambda number: browsers[number].post(path, ORDER))
+    return together([partial(browser.post, path, ORDER) for browser in browsers])
 
 
 def statuses(responses: list[Any]) -> list[int]:
@@ -294,7 +270,7 @@ def test_amb_12_one_approval_sent_twelve_times_at_once_is_recorded_once(
     _, ref = reference(signed_out.browser().post("/buy/", ORDER))
     approval = approval_of(signed_out.look_up(ref))
     sessions = [SessionOf(signed_out.agent, signed_out.issuer) for _ in range(TOGETHER)]
-    responses = together(TOGETHER, lambda number: sessions[number].endpoint(ref, approval))
+    responses = together([partial(session.endpoint, ref, approval) for session in sessions])
     assert set(statuses(responses)) <= {204, 503}
     assert 204 in statuses(responses)
     assert Approval.objects.count() == 1

@@ -12,12 +12,11 @@ import time_machine
 from django.utils import timezone
 
 from poppy_operations.models import Approval, Operation, Performance
-from tests.agents import SessionOf, approval_of, reference
+from tests.agents import ORDER, SessionOf, approval_of, reference
 from tests.shop.models import Item
 from tests.shop.operations import Behaviour
 
 pytestmark = pytest.mark.django_db
-ORDER = {"sku": "jacket", "quantity": "1"}
 Effects = Callable[[], list[str]]
 
 

@@ -9,13 +9,13 @@ import pytest
 from markdown_it import MarkdownIt
 
 from poppy_operations.models import Operation, Revision
-from tests.agents import SessionOf
+from tests.agents import ORDER, SessionOf
+from tests.asking import TWO, ask, quiet, recorded
 from tests.clock import Clock
 from tests.shop.models import Item
-from tests.website.asking import ORDER, TWO, ask, quiet, recorded
-from tests.website.site import Strange
+from tests.shop.pages import Strange
 
-pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.website.site")]
+pytestmark = pytest.mark.django_db
 Effects = Callable[[], list[str]]
 
 

@@ -11,12 +11,12 @@ from django.http import HttpResponse
 
 from poppy_operations import NotPerformed
 from poppy_operations.models import Operation
-from tests.agents import SessionOf
+from tests.agents import ORDER, SessionOf
+from tests.connections import be_atomic
 from tests.shop.models import Item
 from tests.shop.operations import Behaviour
 
 pytestmark = pytest.mark.django_db
-ORDER = {"sku": "jacket", "quantity": "1"}
 
 
 @pytest.mark.parametrize("path", ["/buy/", "/abuy/", "/form/"])
@@ -42,12 +42,10 @@ def test_nothing_stays_of_an_action_that_says_so_under_atomic_requests(
     monkeypatch: Any,
     effects: Callable[[], list[str]],
 ) -> None:
-    from django.db import connection
-
     def after_all(_operation: Any) -> None:
         raise NotPerformed(HttpResponse("sold out", status=409))
 
-    monkeypatch.setitem(connection.settings_dict, "ATOMIC_REQUESTS", True)
+    be_atomic(monkeypatch)
     site.after_effect = after_all
     assert client.post("/buy/", ORDER, headers=authorization).status_code == 409
     assert effects() == []

@@ -10,9 +10,9 @@ from allauth.account.models import EmailAddress, EmailConfirmationHMAC
 from django.core import mail
 from django.test import Client
 
-from tests.agents import SessionOf
+from tests.agents import ORDER, SessionOf
+from tests.asking import ask, recorded
 from tests.packages.browsers import BUY, bought, is_an_agents, whose
-from tests.website.asking import ORDER, ask, recorded
 
 LOGIN = "/allauth/login/"
 LOGOUT = "/allauth/logout/"

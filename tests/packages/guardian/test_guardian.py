@@ -10,11 +10,11 @@ from django.contrib.auth import BACKEND_SESSION_KEY
 from django.test import Client
 from guardian.shortcuts import assign_perm, remove_perm
 
-from tests.agents import SessionOf
+from tests.agents import ORDER, SessionOf
+from tests.asking import recorded
 from tests.packages.browsers import ask_for_ticket, whose
 from tests.packages.guardian.urls import RIGHT
 from tests.shop.models import Item
-from tests.website.asking import ORDER, recorded
 
 RESTOCK = "/items/jacket/restock/"
 RESTOCKED = "shop.exchange 1 jacket"

@@ -12,10 +12,9 @@ from django.test import Client
 from helpdesk.models import Queue, Ticket
 
 from poppy_operations.models import Operation
-from tests.agents import SessionOf, reference
-from tests.api.agents import ApiClient
+from tests.agents import ApiClient, SessionOf, reference
+from tests.asking import ask, recorded
 from tests.packages.browsers import whose
-from tests.website.asking import ask, recorded
 
 FORMS = ("/helpdesk/", "/helpdesk/tickets/submit/", "/helpdesk/tickets/submit_iframe/")
 SUBMIT = "/helpdesk/tickets/submit/"

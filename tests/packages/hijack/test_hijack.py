@@ -10,9 +10,10 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 
 from poppy_operations.sessions.agents import revoke_agent
-from tests.agents import SessionOf
+from tests.agents import ORDER, SessionOf
+from tests.asking import ask, recorded
+from tests.configuring import configure
 from tests.packages.browsers import BUY, bought, is_an_agents, open_ticket, whose
-from tests.website.asking import ORDER, ask, recorded
 
 ACQUIRE = "/hijack/acquire/"
 RELEASE = "/hijack/release/"
@@ -74,7 +75,7 @@ def test_an_agent_that_is_joined_as_an_operator_gets_no_operations_as_a_user(
     settings: Any,
     effects: Callable[[], list[str]],
 ) -> None:
-    settings.POPPY_OPERATIONS = {**settings.POPPY_OPERATIONS, "JOIN_STAFF": True}
+    configure(settings, JOIN_STAFF=True)
     session = session_of(account=str(operator.pk))
     browser = session.browser()
     recorded(session, browser)

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from oauth2_provider.models import AccessToken
 
-from tests.agents import SessionOf
-from tests.api.agents import ApiClient
+from tests.agents import ApiClient, SessionOf
 from tests.packages.bearers import FIELD, HEADER, ORDERED, QUERY, SPACED, Place
 from tests.packages.browsers import BUY, bought, is_an_agents
 

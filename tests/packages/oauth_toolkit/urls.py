@@ -14,7 +14,7 @@ from rest_framework.views import APIView
 
 from poppy_operations import Terms, operation_of
 from poppy_operations.rest_framework import HasScope, PersonalAgentAuthentication
-from tests.api import orders
+from tests.shop import orders
 from tests.urls import urlpatterns as plain
 
 

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from tests.agents import SessionOf
+from tests.agents import ORDER, SessionOf
+from tests.asking import ask
 from tests.packages import settings as plain
 from tests.packages.browsers import BUY, bought, is_an_agents, open_ticket, whose
 from tests.packages.remote_user.settings import (
@@ -20,7 +21,6 @@ from tests.packages.remote_user.settings import (
     PERSISTENT,
     REMOTE_USER,
 )
-from tests.website.asking import ORDER, ask
 
 FRONT = {"REMOTE_USER": "alice"}
 CONFIRMED = {"headers": {"Sec-Fetch-Site": "same-origin"}}

@@ -11,10 +11,10 @@ from django.test import Client
 from reversion.models import Revision, Version
 
 from poppy_operations.lifecycle.durable import OuterTransaction
-from tests.agents import SessionOf
+from tests.agents import ORDER, SessionOf
+from tests.asking import recorded
 from tests.packages.browsers import BUY, bought
 from tests.shop.models import Item
-from tests.website.asking import ORDER, recorded
 
 MARKED_DOWN = "shop.exchange 1 jacket"
 WITH_TRANSACTION = "reversion.middleware.RevisionMiddleware"

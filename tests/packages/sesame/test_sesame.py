@@ -9,11 +9,11 @@ import pytest
 from django.test import Client
 from sesame.utils import get_query_string
 
-from tests.agents import SessionOf
+from tests.agents import ORDER, SessionOf
+from tests.asking import recorded
 from tests.packages import settings as plain
 from tests.packages.browsers import BUY, bought, is_an_agents, whose
 from tests.packages.sesame.settings import LINKS
-from tests.website.asking import ORDER, recorded
 
 
 @pytest.fixture(

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from tests.agents import SessionOf
-from tests.api.agents import ApiClient
+from tests.agents import ApiClient, SessionOf
 from tests.packages.bearers import ASCII_SPACES, HEADER, ORDERED, SPACED, Place
 
 VIEWS = ("/orders/", "/agents-orders/", "/stateless-orders/")

@@ -16,7 +16,7 @@ from rest_framework_simplejwt.views import token_obtain_pair, token_refresh
 
 from poppy_operations import operation_of
 from poppy_operations.rest_framework import HasScope, PersonalAgentAuthentication
-from tests.api import orders
+from tests.shop import orders
 from tests.urls import urlpatterns as plain
 
 

@@ -10,9 +10,9 @@ from django.test import Client
 from user_sessions.models import Session
 
 from poppy_operations.sessions.agents import revoke_agent
-from tests.agents import SessionOf
+from tests.agents import ORDER, SessionOf
+from tests.asking import ask, recorded
 from tests.packages.browsers import BUY, bought, is_an_agents, whose
-from tests.website.asking import ORDER, ask, recorded
 
 SESSIONS = "/account/sessions/"
 

@@ -1,4 +1,4 @@
-"""More of the test site: actions in shapes that only the website's tests need."""
+"""More pages of the test site: actions in shapes that only the website's tests need."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from django.views.decorators.debug import sensitive_post_parameters
 from poppy_operations import Action, Terms, operation_of
 from tests.shop import operations as shop
 from tests.shop.models import Effect
-from tests.urls import urlpatterns as of_the_shop
 
 search = Action("website.search", effects="database")
 note = Action("website.note", effects="database", lifetime=timedelta(days=3))
@@ -108,7 +107,6 @@ def own_flow(request: HttpRequest) -> HttpResponse:
 
 
 urlpatterns = [
-    *of_the_shop,
     path("search/", searching),
     path("notes/", noting),
     path("notes/<str:shelf>/", noting),

@@ -1,4 +1,4 @@
-"""A site on which Django sessions end in every way, with one gated view."""
+"""Pages on which Django sessions end in every way, with one gated view."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from rest_framework.response import Response
 
 from poppy_operations import Action, Terms, operation_of
 from poppy_operations.browser.handing_back import hand_back
-from tests.browser import site
 from tests.shop.models import Effect
 
 transfer = Action("browser.transfer", effects="database")
@@ -137,7 +136,6 @@ def public(request: HttpRequest) -> HttpResponse:
 
 
 urlpatterns = [
-    *site.urlpatterns,
     path("transfer/", transferring),
     path("end/<str:how>/", ending),
     path("aend/<str:how>/", aending),

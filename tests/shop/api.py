@@ -21,8 +21,8 @@ from rest_framework.views import APIView
 from poppy_operations import CurrentOperation, Terms, operation_of
 from poppy_operations.decorators import personal_agents
 from poppy_operations.rest_framework import PersonalAgentAuthentication
-from tests.api import orders
 from tests.shop import operations as shop
+from tests.shop import orders
 
 AGENTS = (PersonalAgentAuthentication, SessionAuthentication)
 gated = orders.order.api(terms=orders.order_terms, allowed=orders.allowed, replay=orders.replay)

@@ -19,8 +19,8 @@ from rest_framework.views import APIView
 from poppy_operations import operation_of
 from poppy_operations.decorators import personal_agents
 from poppy_operations.rest_framework import HasScope
-from tests.api import orders
-from tests.api.site import Agents, Class, gated
+from tests.shop import orders
+from tests.shop.api import Agents, Class, gated
 
 
 class Public(APIView):

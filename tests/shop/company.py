@@ -1,16 +1,47 @@
-"""Companies with hooks of their own."""
+"""Companies with hooks of their own; what the first one decides is set by a test."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.http import HttpRequest, JsonResponse
 
-from poppy_operations import Company, Decline, Refusal
-from poppy_operations.declarations.current import CurrentOperation
+from poppy_operations import Company, CurrentOperation, Decline, Refusal
 from poppy_operations.declarations.declared_action import DeclaredAction
 from poppy_operations.protocol.approval import ApprovalStatement
+
+
+@dataclass
+class Policy:
+    """What the Company decides, and what it was asked."""
+
+    decline: Callable[[CurrentOperation, ApprovalStatement], Decline | None] = (
+        lambda operation, approval: None
+    )
+    undeclared: Callable[[Any], Refusal] = lambda request: Refusal()
+    asked: list[tuple[CurrentOperation, ApprovalStatement]] = field(default_factory=list)
+
+    def reset(self) -> None:
+        """Be ordinary again."""
+        self.__init__()  # type: ignore[misc]  # every field gets its default again
+
+
+policy = Policy()
+
+
+class PolicyCompany(Company):
+    """Decides as ``policy`` says."""
+
+    def undeclared(self, request: Any, action: Any) -> Refusal:
+        """What an agent meets that may not get an operation."""
+        return policy.undeclared(request)
+
+    def decline(self, operation: CurrentOperation, approval: ApprovalStatement) -> Decline | None:
+        """Whether the Company acts on an approval."""
+        policy.asked.append((operation, approval))
+        return policy.decline(operation, approval)
 
 
 class Talkative(Company):
