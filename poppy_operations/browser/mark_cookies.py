@@ -46,6 +46,11 @@ def seconds_left(request: HttpRequest, *, old_keys: bool = True) -> int:
     return max(0, *(_end(value, signer) - epoch() for value in values))
 
 
+def is_in(request: HttpRequest) -> bool:
+    """Whether the browser sent a cookie of this name, whatever it is worth."""
+    return any(True for _ in _values(request))
+
+
 def _end(value: str, signer: Signer) -> int:
     try:
         return int(signer.unsign(value))

@@ -20,12 +20,9 @@ def is_due(request: HttpRequest, response: HttpResponseBase) -> bool:
     """Whether ``settle`` has to be called. Nothing is read for it."""
     if marks.fate_of(request) is not None or mark_cookies.may_be_lost_by(response):
         return True
-    session = marks.django_session(request)
-    if session is None:
-        return False
-    if not marks.is_read(session):
-        # Django is about to read and to save it, by which it lives longer.
-        return settings.SESSION_SAVE_EVERY_REQUEST and mark_cookies.seconds_left(request) > 0
+    session = _session_at_hand(request)
+    if session is None or not marks.is_read(session):
+        return session is not None
     if marks.is_session_lost(session) or marks.is_cleared_unread(session):
         return True
     return marks.MARK in session and _is_short(request, _lifetime_of(session))
@@ -37,26 +34,35 @@ def renew_mark(request: HttpRequest, response: HttpResponseBase) -> None:
     With an error of the server Django saves no session, so that nothing becomes of the mark either.
     """
     fate = marks.fate_of(request)
-    session = marks.django_session(request)
+    session = _session_at_hand(request)
     if session is not None and fate is None:
         _mark_again(request, session)
-    if marks.is_marked_without_session(request) or _is_marked(session):
+    is_in_session = session is not None and marks.MARK in session
+    if is_in_session or marks.is_marked_without_session(request):
         mark_cookies.keep_in(response)
     if response.status_code >= 500:
         return
-    if session is not None and marks.session_is_marked(request):
+    if session is not None and is_in_session:
         lifetime = _lifetime_of(session)
         if _is_short(request, lifetime):
             # Longer than it has to be, so that not every answer brings the cookie.
             mark_cookies.set_in(response, lifetime + _join_lifetime())
     elif fate is marks.Fate.SIGNED_OUT:
         mark_cookies.set_in(response, _join_lifetime())
-    elif fate is marks.Fate.HANDED_BACK:
+    elif fate is marks.Fate.HANDED_BACK and mark_cookies.is_in(request):
         mark_cookies.delete_in(response)
 
 
-def _is_marked(session: SessionBase | None) -> bool:
-    return session is not None and marks.is_read(session) and marks.MARK in session
+def _session_at_hand(request: HttpRequest) -> SessionBase | None:
+    session = marks.django_session(request)
+    if session is None or not (marks.is_read(session) or _is_about_to_be_read(request)):
+        return None
+    return session
+
+
+def _is_about_to_be_read(request: HttpRequest) -> bool:
+    """Whether Django reads and saves an agent's session anyway, by which it lives longer."""
+    return settings.SESSION_SAVE_EVERY_REQUEST and mark_cookies.seconds_left(request) > 0
 
 
 def _mark_again(request: HttpRequest, session: SessionBase) -> None:

@@ -48,7 +48,8 @@ MESSAGES: tuple[CheckMessage, ...] = (
         "PersonalAgentMiddleware is not in MIDDLEWARE.",
         hint=(
             "Add 'poppy_operations.middleware.PersonalAgentMiddleware' after Django's session and "
-            "authentication middleware: without it, logins outlive the joins that gave them."
+            "authentication middleware: without it, logins outlive the joins that gave them, and "
+            "a sign-out makes an agent's browser an ordinary visitor's."
         ),
         id="poppy_operations.E007",
     ),

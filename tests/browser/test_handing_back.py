@@ -62,6 +62,7 @@ def test_a_browser_that_is_no_agents_stays_what_it_is(client: Client, alice: Any
     client.force_login(alice)
     response = client.get("/hand-back/")
     assert response.text == "True"
+    assert NAME not in response.cookies
     assert whoami(client)["user"] == "alice"
 
 

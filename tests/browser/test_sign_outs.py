@@ -76,6 +76,23 @@ def test_no_api_unmarks_a_browser(client: Client, alice: Any, bob: Any, how: str
     assert_agents(client)
 
 
+@pytest.mark.parametrize("how", ENDINGS)
+def test_no_api_unmarks_a_browser_whose_join_it_has_read(
+    client: Client, alice: Any, bob: Any, how: str
+) -> None:
+    join_browser(client, bob)
+    assert client.post(f"/signed-in-api-end/{how}/").json() == "bob"
+    assert_agents(client)
+
+
+def test_a_sign_out_by_an_api_is_one(client: Client, alice: Any) -> None:
+    join_browser(client, alice)
+    client.post("/signed-in-api-end/log-out/")
+    assert client.cookies["sessionid_agent"]["max-age"] == 3600
+    assert Join.objects.get().ended_because == "signed out"
+    assert marks.MARK not in client.session
+
+
 @pytest.mark.parametrize("header", ["End-Before", "End-After"])
 @pytest.mark.parametrize("above", [True, False])
 @pytest.mark.parametrize("how", ENDINGS)

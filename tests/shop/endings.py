@@ -110,6 +110,14 @@ def api_ending(request: Any, how: str) -> Response:
     return Response("ended")
 
 
+@api_view(["POST"])
+def signed_in_api_ending(request: Any, how: str) -> Response:
+    """As ``api_ending``, after the user was looked for by the session."""
+    username = request.user.get_username()
+    ENDINGS[how](request)
+    return Response(username)
+
+
 def handing_back(request: HttpRequest) -> HttpResponse:
     """A person shows a passkey; ``login`` says that the site then logs in."""
     if "login" in request.GET:
@@ -141,6 +149,7 @@ urlpatterns = [
     path("aend/<str:how>/", aending),
     path("stream/<str:how>/", streaming),
     path("api-end/<str:how>/", api_ending),
+    path("signed-in-api-end/<str:how>/", signed_in_api_ending),
     path("hand-back/", handing_back),
     path("public/", public),
     path("tidy/", tidying),

@@ -270,7 +270,7 @@ def test_the_endpoint_is_busy_where_an_operation_never_stands_still(
 ) -> None:
     ref = ask(signed_out.browser())
     approval = approval_of(signed_out.look_up(ref))
-    monkeypatch.setattr(references, "decline", lambda *_arguments, **_named: True)
+    monkeypatch.setattr(references, "declined_by_policy", lambda *_arguments, **_named: True)
     assert signed_out.endpoint(ref, approval).status_code == 503
 
 

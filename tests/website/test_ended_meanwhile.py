@@ -14,12 +14,12 @@ from poppy_operations.lifecycle.durable import Busy
 from poppy_operations.models import Approval, Operation
 from poppy_operations.protocol.ids import new_attempt
 from poppy_operations.protocol.stored_answer import StoredAnswer
-from tests.agents import SessionOf, reference
+from tests.agents import ORDER, SessionOf, reference
+from tests.asking import ask, price, quiet, recorded
 from tests.shop.models import Item
 from tests.shop.operations import Behaviour
-from tests.website.asking import ORDER, ask, price, quiet, recorded
 
-pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.website.site")]
+pytestmark = pytest.mark.django_db
 Effects = Callable[[], list[str]]
 REDIRECT = StoredAnswer(302, [("Location", "/done/")])
 
