@@ -17,6 +17,7 @@ from poppy_operations.models.lengths import ID_LENGTH
 from poppy_operations.sessions.clock import epoch
 from poppy_operations.sessions.jwts import (
     BadJwt,
+    is_of_type,
     text_claim,
     time_claim,
     unverified_header,
@@ -26,7 +27,7 @@ from poppy_operations.sessions.key_sets import RemoteKeySet
 from poppy_operations.sessions.keys import PublicKey, matching_keys
 from poppy_operations.sessions.refusals import InvalidToken
 
-TYPES: Final = frozenset({"at+jwt", "application/at+jwt"})
+AT_JWT: Final = "at+jwt"
 SCOPE_LENGTH: Final = 2000
 
 
@@ -60,7 +61,7 @@ class TokenVerifier:
     def claims(self, token: str, *, now: int) -> dict[str, object]:
         """Give the claims of a token by the issuer that is valid now. Raises BadJwt."""
         header = unverified_header(token)
-        if str(header.get("typ")).lower() not in TYPES:
+        if not is_of_type(header, AT_JWT):
             message = "The JWT's type is not that of access tokens."
             raise BadJwt(message)
         for key in self.keys(alg=header["alg"], kid=header.get("kid"), now=now):

@@ -32,6 +32,7 @@ from poppy_operations.sessions.delegations import (
 from poppy_operations.sessions.jwts import (
     BadJwt,
     check_lifetime,
+    is_of_type,
     unverified_header,
     verified_claims,
 )
@@ -134,7 +135,7 @@ class SessionVerifier:
         """Verify a Session JWT and its delegation; give the agent's client ID and the claims."""
         leeway = int(conf.leeway.total_seconds())
         header = unverified_header(token)
-        if header.get("typ") != SESSION_TYPE:
+        if not is_of_type(header, SESSION_TYPE):
             message = "The JWT's type is not that of Session JWTs."
             raise BadJwt(message)
         delegation = self.delegation(header.get("poppy_dlg"), leeway=leeway, now=now)
