@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from django.contrib.auth import get_user_model
+from django.contrib.auth.base_user import AbstractBaseUser
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.utils.module_loading import import_string
@@ -15,15 +17,21 @@ from poppy_operations.declarations.current import CurrentOperation
 from poppy_operations.declarations.declared_action import DeclaredAction
 from poppy_operations.declarations.outcomes import Decline, Refusal
 from poppy_operations.protocol.approval import ApprovalStatement
+from poppy_operations.sessions.credentials import (
+    accepted_credential,
+    shown_tokens,
+    stray_jwts,
+)
 from poppy_operations.sessions.refusals import InvalidToken, KeysUnavailable, SessionRefused
 from poppy_operations.sessions.reports import hide_from_reports
 from poppy_operations.sessions.session import Session
-from poppy_operations.sessions.tokens import TokenVerifier
+from poppy_operations.sessions.tokens import AccessToken, TokenVerifier
 from poppy_operations.sessions.verification import SessionVerifier
 
 if TYPE_CHECKING:
-    from django.contrib.auth.base_user import AbstractBaseUser
     from django.contrib.auth.models import AnonymousUser
+
+logger = logging.getLogger("poppy_operations")
 
 
 class Company:
@@ -31,6 +39,8 @@ class Company:
 
     session_verifier: type[SessionVerifier] = SessionVerifier
     token_verifier: type[TokenVerifier] = TokenVerifier
+    #: Clients that are the Company's own, such as its mobile app, and no Personal Agents.
+    own_clients: Collection[str] = frozenset()
 
     def session_for(self, request: HttpRequest) -> Session:
         """Verify the Session of an agent's request (core profile, Session JWT).
@@ -45,19 +55,38 @@ class Company:
     def is_agent(self, request: HttpRequest) -> bool:
         """Whether a request without a Session came with an agent's credential.
 
-        Default: its bearer token is an access token of this Company, which only agents hold.
+        Default: the one that the site's own authentication has accepted; where it names none, every
+        access token in the request. Each is an agent's unless ``client_of`` says otherwise.
         """
-        authorization = request.META.get("HTTP_AUTHORIZATION")
-        token = self.session_verifier().bearer_token(authorization)
-        if token is None:
-            return False
-        try:
-            self.token_verifier().verify(token)
-        except KeysUnavailable:
+        accepted = accepted_credential(request)
+        if accepted is not None:
+            return _is_agents(self, request, accepted)
+        if any(_is_agents(self, request, token) for token in shown_tokens(request)):
             return True
-        except InvalidToken:
-            return False
-        return True
+        verifier = self.token_verifier()
+        strays = filter(verifier.looks_like_token, stray_jwts(request))
+        return any(_is_agents(self, request, token, unreadable=False) for token in strays)
+
+    def client_of(self, request: HttpRequest, credential: object) -> str | None:
+        """The client that a credential was issued to, expired or not; ``None`` for no client.
+
+        A credential is an access token in the request, a string, or what the site's own
+        authentication has accepted (``request.auth``). Whatever cannot be told of raises
+        ``InvalidToken``, and is taken for an agent's.
+        """
+        if isinstance(credential, str):
+            try:
+                return self.token_verifier().verify(credential).client_id
+            except InvalidToken as refused:
+                if refused.client_id is None:
+                    raise
+                return refused.client_id
+        if isinstance(credential, AccessToken | Session):
+            return credential.client_id
+        if _is_users_own(credential):
+            return None
+        message = f"Company.client_of knows no credentials of the type {type(credential)!r}."
+        raise InvalidToken(message)
 
     def account_of(self, user: AbstractBaseUser | AnonymousUser) -> str | None:
         """The account of a user, as tokens and operations name it; ``None`` for nobody."""
@@ -96,6 +125,29 @@ class Company:
         it were done.
         """
         return None
+
+
+def _is_agents(
+    company: Company, request: HttpRequest, credential: object, *, unreadable: bool = True
+) -> bool:
+    try:
+        client_id = company.client_of(request, credential)
+    except KeysUnavailable:
+        return True
+    except InvalidToken as refused:
+        if unreadable:
+            reason = "A credential without a Session is taken for an agent's. %s"
+            logger.info(reason, refused)
+        return unreadable
+    return client_id is not None and client_id not in company.own_clients
+
+
+def _is_users_own(credential: object) -> bool:
+    """Whether a credential is a user, or a token of ``rest_framework.authtoken``: of no client."""
+    meta = getattr(credential, "_meta", None)
+    return isinstance(credential, AbstractBaseUser) or (
+        getattr(meta, "app_label", None) == "authtoken"
+    )
 
 
 _VERIFIED = "_poppy_verified"

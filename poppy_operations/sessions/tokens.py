@@ -20,6 +20,7 @@ from poppy_operations.sessions.jwts import (
     is_of_type,
     text_claim,
     time_claim,
+    unverified_claims,
     unverified_header,
     verified_claims,
 )
@@ -58,8 +59,22 @@ class TokenVerifier:
             message = f"The access token is refused: {error}"
             raise InvalidToken(message) from None
 
+    def looks_like_token(self, text: str) -> bool:
+        """Whether a JWT in another place than access tokens come in says that it is one.
+
+        Such as a cookie's, of which most are something else. Nobody is asked, and no key needed.
+        """
+        try:
+            header, claims = unverified_header(text), unverified_claims(text)
+        except BadJwt:
+            return False
+        return is_of_type(header, AT_JWT) and claims.get("iss") == conf.token_issuer
+
     def claims(self, token: str, *, now: int) -> dict[str, object]:
-        """Give the claims of a token by the issuer that is valid now. Raises BadJwt."""
+        """Give the claims of a token by the issuer that is valid now.
+
+        Raises BadJwt, or InvalidToken where it is the issuer's and not valid here and now.
+        """
         header = unverified_header(token)
         if not is_of_type(header, AT_JWT):
             message = "The JWT's type is not that of access tokens."
@@ -71,7 +86,13 @@ class TokenVerifier:
         else:
             message = "It is not signed by a key of the token issuer."
             raise BadJwt(message)
-        self.check(claims, now=now)
+        try:
+            self.check(claims, now=now)
+        except BadJwt as error:
+            message = f"The access token is refused: {error}"
+            client_id = claims.get("client_id")
+            known = client_id if isinstance(client_id, str) else None
+            raise InvalidToken(message, client_id=known) from None
         return claims
 
     def keys(self, *, alg: object, kid: object, now: int) -> tuple[PublicKey, ...]:

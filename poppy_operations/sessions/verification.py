@@ -49,7 +49,8 @@ SESSION_TYPE: Final = "poppy-session+jwt"
 LONGEST_SESSION_JWT: Final = 300
 
 _VERSION = re.compile(r"1(\.[0-9]{1,9}){0,2}")
-_BEARER = re.compile(r"bearer(?:[ \t]+(.*))?", re.IGNORECASE | re.DOTALL)
+# Any white space: readers that split a header at white space take a no-break space for one.
+_BEARER = re.compile(r"bearer(?:\s+(.*))?", re.IGNORECASE | re.DOTALL)
 
 
 @dataclass(frozen=True)
