@@ -92,8 +92,22 @@ class Company:
         """The account of a user, as tokens and operations name it; ``None`` for nobody."""
         return str(user.pk) if user.is_authenticated else None
 
+    def is_account(self, account: str) -> bool:
+        """Whether a text names an account in the way that ``account_of`` spells it.
+
+        Asked of the account of every access token beside a Session, and reads nothing: it keeps
+        "01" from being the account "1". Default: yes for whatever a site's own ``account_of`` may
+        give, else for primary keys.
+        """
+        if type(self).account_of is not Company.account_of:
+            return True
+        try:
+            return str(get_user_model()._meta.pk.to_python(account)) == account  # noqa: SLF001  Django's documented name
+        except (ValidationError, ValueError, TypeError):
+            return False
+
     def user_of(self, account: str) -> AbstractBaseUser | None:
-        """The active user whose account it is, to whom a join with a token gives a login."""
+        """The active user whose account it is. ``account_of`` has to give the account again."""
         model = get_user_model()
         try:
             user = model._default_manager.get(pk=account)  # noqa: SLF001  Django's documented name
@@ -153,6 +167,16 @@ def _is_users_own(credential: object) -> bool:
 _VERIFIED = "_poppy_verified"
 
 
+def user_of_account(account: str) -> AbstractBaseUser | None:
+    """The user whose account it is, exactly: ``None`` where the user's own account is another one.
+
+    Databases may find a row for another spelling of its key, such as without case or accents.
+    """
+    company = get_company()
+    user = company.user_of(account)
+    return user if user is not None and company.account_of(user) == account else None
+
+
 def verified_session(request: HttpRequest) -> Session:
     """The Session of an agent's request, verified once for each request.
 
@@ -162,13 +186,22 @@ def verified_session(request: HttpRequest) -> Session:
     if outcome is None:
         hide_from_reports(request)
         try:
-            outcome = get_company().session_for(request)
+            outcome = _session_of(request)
         except SessionRefused as refused:
             outcome = refused
         setattr(request, _VERIFIED, outcome)
     if isinstance(outcome, SessionRefused):
         raise outcome
     return outcome
+
+
+def _session_of(request: HttpRequest) -> Session:
+    company = get_company()
+    session = company.session_for(request)
+    if session.account is not None and not company.is_account(session.account):
+        message = "The access token names no account in the Company's own spelling."
+        raise InvalidToken(message)
+    return session
 
 
 def get_company() -> Company:
