@@ -85,7 +85,8 @@ class Company:
             return credential.client_id
         if _is_users_own(credential):
             return None
-        message = f"Company.client_of knows no credentials of the type {type(credential)!r}."
+        kind = type(credential)
+        message = f"Company.client_of knows no {kind.__module__}.{kind.__qualname__}."
         raise InvalidToken(message)
 
     def account_of(self, user: AbstractBaseUser | AnonymousUser) -> str | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Final
 from urllib.parse import parse_qsl
 
@@ -75,8 +76,8 @@ def _authorizations(request: HttpRequest) -> Iterator[str]:
         if name.endswith("AUTHORIZATION") and isinstance(value, str):
             yield value
             # Servers hand on bytes as Latin-1, and some readers take them for UTF-8.
-            if not value.isascii():
-                yield value.encode("latin-1", "replace").decode("utf-8", "replace")
+            with suppress(UnicodeError):
+                yield value.encode("latin-1").decode("utf-8")
 
 
 def _tokens_of(value: str) -> Iterator[str]:
