@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.contrib.auth import get_user_model
 from django.contrib.auth.base_user import AbstractBaseUser
-from django.core.exceptions import ValidationError
+from django.core.exceptions import ImproperlyConfigured, ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.utils.module_loading import import_string
 
@@ -89,6 +89,13 @@ class Company:
         message = f"Company.client_of knows no {kind.__module__}.{kind.__qualname__}."
         raise InvalidToken(message)
 
+    def is_own_client(self, client_id: str) -> bool:
+        """Whether a client is the Company's own, and no Personal Agent: ``own_clients``."""
+        if isinstance(self.own_clients, str):
+            message = "own_clients is a collection of client IDs, and not one of them."
+            raise ImproperlyConfigured(message)
+        return client_id in self.own_clients
+
     def account_of(self, user: AbstractBaseUser | AnonymousUser) -> str | None:
         """The account of a user, as tokens and operations name it; ``None`` for nobody."""
         return str(user.pk) if user.is_authenticated else None
@@ -154,7 +161,7 @@ def _is_agents(
             reason = "A credential without a Session is taken for an agent's. %s"
             logger.info(reason, refused)
         return unreadable
-    return client_id is not None and client_id not in company.own_clients
+    return client_id is not None and not company.is_own_client(client_id)
 
 
 def _is_users_own(credential: object) -> bool:

@@ -13,33 +13,12 @@ UNMARKED = "a sign-out, or the loss of the session, unmarks the agent's browser"
 NO_USERS = "a join asks backends for users that find none"
 NO_NAME = "the message does not name the middleware that opened the transaction"
 
-UNSEEN = "the token is looked for in the header alone, behind spaces and tabs"
-
 # What the tests raise themselves, and what a backend without users makes the join raise: a test
 # whose fixtures fail shows nothing.
 RAISED = (AssertionError, AttributeError)
-SPACES = ("vertical tab", "form feed", "unit separator", "next line", "no-break space")
 TOOLKIT = "oauth_toolkit/test_oauth_toolkit.py::"
-SIMPLEJWT = "simplejwt/test_simplejwt.py::"
-REFUSED = "test_an_agents_token_without_a_session_is_refused"
-SCOPE = "test_a_scope_is_no_way_around_the_session"
 
 FAULTS = {
-    UNSEEN: (
-        *(
-            f"{TOOLKIT}{REFUSED}[{view}-{place}]"
-            for view in ("/orders/", "/agents-orders/", "/protected/")
-            for place in (*SPACES, "query", "field")
-        ),
-        *(f"{TOOLKIT}{SCOPE}[{place}]" for place in (*SPACES, "query", "field")),
-        *(f"{TOOLKIT}test_an_agents_token_is_no_login_on_the_website[{space}]" for space in SPACES),
-        *(
-            f"{SIMPLEJWT}{REFUSED}[{view}-{space}]"
-            for view in ("/orders/", "/agents-orders/", "/stateless-orders/")
-            for space in SPACES[:2]
-        ),
-        *(f"{SIMPLEJWT}{SCOPE}[{space}]" for space in SPACES[:2]),
-    ),
     UNMARKED: (
         "test_every_site.py::test_a_sign_out_leaves_the_browser_an_agents",
         "test_every_site.py::test_a_later_login_of_the_same_account_leaves_the_browser_an_agents",
