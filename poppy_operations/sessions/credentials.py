@@ -35,23 +35,28 @@ def accepted_credential(request: HttpRequest) -> object | None:
 
 def shown_tokens(request: HttpRequest) -> list[str]:
     """What looks like an access token in a request, whether it can be read or not."""
-    in_headers = (token for value in _authorizations(request) for token in _tokens_of(value))
-    return _distinct([*in_headers, *tokens_outside_headers(request)])
+    headers = (value for name, value in request.META.items() if name.endswith("AUTHORIZATION"))
+    in_headers = (token for value in headers for token in _tokens_of(value))
+    return _distinct([*in_headers, *_tokens_outside_headers(request)])
 
 
-def tokens_outside_headers(request: HttpRequest) -> list[str]:
-    """The access tokens in the query and in a form."""
+def tokens_beside(request: HttpRequest, bearer: str | None) -> list[str]:
+    """The access tokens in a request beside the one that its Session speaks of."""
+    in_header = _tokens_of(request.META.get("HTTP_AUTHORIZATION", ""))
+    tokens = _distinct([*in_header, *_tokens_outside_headers(request)])
+    return [token for token in tokens if token != bearer]
+
+
+def _tokens_outside_headers(request: HttpRequest) -> list[str]:
+    # The query as it came as well: the charset of the content changes how Django reads it, and
+    # others not.
+    query = parse_qsl(request.META.get("QUERY_STRING", ""))
     tokens = [
         *request.GET.getlist(FIELD),
-        # As it came: the charset of the content changes how Django reads the query, and others not.
-        *(
-            value
-            for name, value in parse_qsl(request.META.get("QUERY_STRING", ""))
-            if name == FIELD
-        ),
+        *(value for name, value in query if name == FIELD),
         *_values(_form(request)),
     ]
-    return _distinct(token.strip() for token in tokens)
+    return [token.strip() for token in tokens]
 
 
 def stray_jwts(request: HttpRequest) -> list[str]:
@@ -70,25 +75,22 @@ def _is_read(name: str) -> bool:
     return name.startswith("HTTP_") and name != "HTTP_REFERER"
 
 
-def _authorizations(request: HttpRequest) -> Iterator[str]:
-    """``Authorization``, and the headers of like names that proxies and servers make of it."""
-    for name, value in request.META.items():
-        if name.endswith("AUTHORIZATION") and isinstance(value, str):
-            yield value
-            # Servers hand on bytes as Latin-1, and some readers take them for UTF-8.
-            with suppress(UnicodeError):
-                yield value.encode("latin-1").decode("utf-8")
-
-
-def _tokens_of(value: str) -> Iterator[str]:
+def _tokens_of(header: object) -> Iterator[str]:
     """Every text after the first bearer scheme: a reader may take any of them for the token."""
-    bearer = _BEARER.search(value)
-    if bearer is None:
-        return
-    for piece in re.split(r"[\s,]+", bearer[1]):
-        token = piece.strip(":\"'").lstrip("=")
-        if token.lower() not in _SCHEMES:
-            yield token
+    for reading in _readings(header):
+        bearer = _BEARER.search(reading)
+        for piece in re.split(r"[\s,]+", bearer[1]) if bearer else ():
+            token = piece.strip(":\"'").lstrip("=")
+            if token.lower() not in _SCHEMES:
+                yield token
+
+
+def _readings(header: object) -> Iterator[str]:
+    if isinstance(header, str):
+        yield header
+        # Servers hand on bytes as Latin-1, and some readers take them for UTF-8.
+        with suppress(UnicodeError):
+            yield header.encode("latin-1").decode("utf-8")
 
 
 def _form(request: HttpRequest) -> object:

@@ -494,8 +494,11 @@ def test_a_form_that_cannot_be_read_is_told_as_before(send: Send, effects: Effec
 # Beside a Session
 
 
+BESIDE = ["DPoP", "query", "form", "form in parts", "query beside a charset"]
+
+
 @pytest.mark.parametrize("path", ["/gated/", "/plain/", "/bare/"])
-@pytest.mark.parametrize("place", ["query", "form", "form in parts", "query beside a charset"])
+@pytest.mark.parametrize("place", BESIDE)
 @pytest.mark.usefixtures("names_clients")
 def test_a_session_beside_a_token_that_it_does_not_speak_of_is_refused(
     place: str, path: str, signed_out: SessionOf, effects: Effects
@@ -508,6 +511,34 @@ def test_a_session_beside_a_token_that_it_does_not_speak_of_is_refused(
     assert refusal(answer) == INVALID_SESSION
     assert effects() == []
     assert not Operation.objects.exists()
+
+
+@pytest.mark.parametrize("place", BESIDE[1:])
+def test_so_is_a_signed_in_one_beside_another_token(
+    place: str, signed_in: SessionOf, settings: Any, effects: Effects
+) -> None:
+    settings.ROOT_URLCONF = "tests.urls"
+    headers = signed_in.headers()
+    request = {"data": "", "content_type": "text/plain", **PLACES[place](TOKEN)}
+    answer = signed_in.client.generic("POST", "/api/plain/", headers=headers, **request)
+
+    assert refusal(answer) == INVALID_SESSION
+    assert not Operation.objects.exists()
+
+
+def test_its_own_token_may_come_twice(
+    signed_in: SessionOf, settings: Any, jacket: Any, effects: Effects
+) -> None:
+    settings.ROOT_URLCONF = "tests.urls"
+    token = signed_in.access_token
+    answer = signed_in.client.post(
+        f"/api/plain/?access_token={token}",
+        '{"sku": "jacket", "quantity": 1}',
+        content_type="application/json",
+        headers=signed_in.headers(access_token=token),
+    )
+
+    assert answer.json()["error"] == "approval_required"
 
 
 @pytest.mark.parametrize(
