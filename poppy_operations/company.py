@@ -61,11 +61,12 @@ class Company:
         accepted = accepted_credential(request)
         if accepted is not None:
             return _is_agents(self, request, accepted)
-        if any(_is_agents(self, request, token) for token in shown_tokens(request)):
+        shown = shown_tokens(request)
+        if any(_is_agents(self, request, token) for token in shown):
             return True
-        verifier = self.token_verifier()
-        strays = filter(verifier.looks_like_token, stray_jwts(request))
-        return any(_is_agents(self, request, token, unreadable=False) for token in strays)
+        strays = [token for token in stray_jwts(request) if token not in shown]
+        said = filter(self.token_verifier().looks_like_token, strays)
+        return any(_is_agents(self, request, token, unreadable=False) for token in said)
 
     def client_of(self, request: HttpRequest, credential: object) -> str | None:
         """The client that a credential was issued to, expired or not; ``None`` for no client.

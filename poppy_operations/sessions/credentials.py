@@ -19,8 +19,10 @@ FIELD: Final = "access_token"
 
 _BEARER = re.compile(r"(?:\A|,)[\s\"']*(?:bearer|dpop)(.*)", re.IGNORECASE | re.DOTALL)
 _SCHEMES: Final = frozenset({"bearer", "dpop"})
+# What a JWT begins with: '{"' in base64url.
+_JWT_BEGINS: Final = "ey"
 # Only at the beginning of a run of these characters, so that a long run is looked at once.
-_JWT = re.compile(r"(?<![A-Za-z0-9_.-])[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
+_JWT = re.compile(r"(?<![A-Za-z0-9_.-])ey[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
 
 
 def accepted_credential(request: HttpRequest) -> object | None:
@@ -61,18 +63,16 @@ def _tokens_outside_headers(request: HttpRequest) -> list[str]:
 
 def stray_jwts(request: HttpRequest) -> list[str]:
     """The compact JWTs elsewhere: in cookies, in other headers and parameters, in other schemes."""
-    shown = frozenset(shown_tokens(request))
     texts = (
         value
         for name, value in request.META.items()
-        if isinstance(value, str) and (name == "QUERY_STRING" or _is_read(name))
+        if isinstance(value, str) and _JWT_BEGINS in value and _is_read(name)
     )
-    found = (jwt for text in texts for jwt in _JWT.findall(text))
-    return [jwt for jwt in _distinct(found) if jwt not in shown]
+    return _distinct(jwt for text in texts for jwt in _JWT.findall(text))
 
 
 def _is_read(name: str) -> bool:
-    return name.startswith("HTTP_") and name != "HTTP_REFERER"
+    return name == "QUERY_STRING" or (name.startswith("HTTP_") and name != "HTTP_REFERER")
 
 
 def _tokens_of(header: object) -> Iterator[str]:
