@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from typing import Final
 from urllib.parse import parse_qsl
 
@@ -17,7 +16,8 @@ from django.utils.datastructures import MultiValueDict
 
 FIELD: Final = "access_token"
 
-_BEARER = re.compile(r"(?:\A|,)[\s\"']*(?:bearer|dpop)(.*)", re.IGNORECASE | re.DOTALL)
+# What stands before the scheme may be what some reader takes for white space, such as in UTF-8.
+_BEARER = re.compile(r"(?:\A|,)[^!-~]*[\"']*(?:bearer|dpop)(.*)", re.IGNORECASE | re.DOTALL)
 _SCHEMES: Final = frozenset({"bearer", "dpop"})
 # What a JWT begins with: '{"' in base64url.
 _JWT_BEGINS: Final = "ey"
@@ -77,20 +77,11 @@ def _is_read(name: str) -> bool:
 
 def _tokens_of(header: object) -> Iterator[str]:
     """Every text after the first bearer scheme: a reader may take any of them for the token."""
-    for reading in _readings(header):
-        bearer = _BEARER.search(reading)
-        for piece in re.split(r"[\s,]+", bearer[1]) if bearer else ():
-            token = piece.strip(":\"'").lstrip("=")
-            if token.lower() not in _SCHEMES:
-                yield token
-
-
-def _readings(header: object) -> Iterator[str]:
-    if isinstance(header, str):
-        yield header
-        # Servers hand on bytes as Latin-1, and some readers take them for UTF-8.
-        with suppress(UnicodeError):
-            yield header.encode("latin-1").decode("utf-8")
+    bearer = _BEARER.search(header) if isinstance(header, str) else None
+    for piece in re.split(r"[\s,]+", bearer[1]) if bearer else ():
+        token = piece.strip(":\"'").lstrip("=")
+        if token.lower() not in _SCHEMES:
+            yield token
 
 
 def _form(request: HttpRequest) -> object:

@@ -67,6 +67,7 @@ PLACES: dict[str, Callable[[str], dict[str, Any]]] = {
     "separator": lambda token: in_header(f"Bearer\x1f{token}"),
     "vertical tab": lambda token: in_header(f"Bearer\x0b{token}"),
     "ideographic space": lambda token: in_header(f"Bearer\u3000{token}"),
+    "space before it": lambda token: in_header(f"\xc2\xa0Bearer {token}"),
     "space in UTF-8": lambda token: in_header(f"Bearer\xe3\x80\x80{token}"),
     "no-break space in UTF-8": lambda token: in_header(f"Bearer\xc2\xa0{token}"),
     "behind the token": lambda token: in_header(f"Bearer {token}\xa0x"),
@@ -88,9 +89,15 @@ PLACES: dict[str, Callable[[str], dict[str, Any]]] = {
         "QUERY_STRING": f"access_token={token}&access_token={ANOTHER}"
     },
     "query beside a charset": lambda token: {
-        "QUERY_STRING": f"access_token={token}",
-        "data": "",
+        # Django reads it two bytes at a time, if their number is even.
+        "QUERY_STRING": f"access_token={token}{'&' * (len(token) % 2 == 0)}",
+        "data": "x",
         "content_type": "text/plain; charset=utf-16",
+    },
+    "query in a charset": lambda token: {
+        "QUERY_STRING": f"access_token={token}".encode("cp037").decode("latin-1"),
+        "data": "x",
+        "content_type": "text/plain; charset=cp037",
     },
     "form": lambda token: in_form(access_token=token),
     "form, first of two": lambda token: in_form(access_token=[token, ANOTHER]),
@@ -261,6 +268,26 @@ def test_one_agents_token_among_others_is_enough_where_none_is_accepted(
 
     assert refusal(send(path, **request))[0] == (401 if not issued and path != "/gated/" else 403)
     assert effects() == []
+
+
+@pytest.mark.parametrize("both", [(TOKEN, ANOTHER), (ANOTHER, TOKEN)])
+@pytest.mark.usefixtures("names_clients")
+def test_of_two_tokens_each_is_looked_at(both: tuple[str, str]) -> None:
+    issued[TOKEN], issued[ANOTHER] = Issued(AGENTS), Issued("mobile-app")
+    fields = urlencode({"access_token": both}, doseq=True)
+    post = RequestFactory().post
+
+    for request in (
+        post(f"/?{fields}"),
+        post("/", fields, FORM),
+        post(f"/?access_token={both[0]}", {"access_token": both[1]}),
+        post(f"/?access_token={both[0]}", headers={"Authorization": f"Bearer {both[1]}"}),
+        post("/", headers={"Authorization": f"Bearer {both[0]}, Bearer {both[1]}"}),
+        post("/", headers={"Authorization": f"Bearer {both[0]} {both[1]}"}),
+    ):
+        assert get_company().is_agent(request)
+    issued[TOKEN] = Issued("mobile-app")
+    assert not get_company().is_agent(post(f"/?{fields}"))
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,7 @@ class NamesClients(Company):
 def everywhere(request: Request | HttpRequest) -> Iterator[str]:
     """Every text that some token class of some site would take for a token."""
     header = request.META.get("HTTP_AUTHORIZATION", "")
-    as_utf8 = header.encode("latin-1", "replace").decode("utf-8", "replace")
+    as_utf8 = header.encode("latin-1", "replace").decode("utf-8", "ignore")
     yield from re.split(r"[\s,:\"]+", f"{header} {as_utf8}")
     yield from request.GET.getlist("access_token")
     yield from (value for _, value in parse_qsl(request.META.get("QUERY_STRING", "")))
