@@ -432,6 +432,20 @@ def test_other_jwts_of_visitors_are_nothing_there(place: str, issuer: TokenIssue
     assert not is_agent("1.2.3")
 
 
+@pytest.mark.parametrize("place", STRAY)
+def test_nobody_is_asked_about_other_jwts_of_visitors(
+    place: str, issuer: TokenIssuer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that keys that are out of reach turn no visitor away."""
+    monkeypatch.setattr(TokenVerifier, "verify", lambda *_arguments: pytest.fail("Asked."))
+    for token in (
+        TokenIssuer("https://id.example").access_token("1", client_id=AGENTS),
+        issuer.access_token("1", client_id=AGENTS, header={"typ": "JWT"}),
+        "eyJhbGciOiJIUzI1NiJ9.e30.x",
+    ):
+        assert not Company().is_agent(RequestFactory().post("/", **STRAY[place](token)))
+
+
 def test_the_page_that_a_browser_came_from_is_no_credential(issuer: TokenIssuer) -> None:
     token = issuer.access_token("1", client_id=AGENTS)
     request = RequestFactory().post("/", HTTP_REFERER=f"https://shop.example/?access_token={token}")
