@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from django.contrib.auth import get_user_model
+from django.contrib.auth.base_user import AbstractBaseUser
 from django.core.exceptions import ImproperlyConfigured, ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.utils.module_loading import import_string
@@ -16,15 +18,21 @@ from poppy_operations.declarations.current import ApprovedOperation
 from poppy_operations.declarations.declared_action import DeclaredAction
 from poppy_operations.declarations.outcomes import Decline, Refusal
 from poppy_operations.protocol.approval import ApprovalStatement
+from poppy_operations.sessions.credentials import (
+    accepted_credential,
+    shown_tokens,
+    stray_jwts,
+)
 from poppy_operations.sessions.refusals import InvalidToken, KeysUnavailable, SessionRefused
 from poppy_operations.sessions.reports import hide_from_reports
 from poppy_operations.sessions.session import Session
-from poppy_operations.sessions.tokens import TokenVerifier
+from poppy_operations.sessions.tokens import AccessToken, TokenVerifier
 from poppy_operations.sessions.verification import SessionVerifier
 
 if TYPE_CHECKING:
-    from django.contrib.auth.base_user import AbstractBaseUser
     from django.contrib.auth.models import AnonymousUser
+
+logger = logging.getLogger("poppy_operations")
 
 
 class Company:
@@ -32,6 +40,8 @@ class Company:
 
     session_verifier: type[SessionVerifier] = SessionVerifier
     token_verifier: type[TokenVerifier] = TokenVerifier
+    #: Clients that are the Company's own, such as its mobile app, and no Personal Agents.
+    own_clients: Collection[str] = frozenset()
 
     def session_for(self, request: HttpRequest) -> Session:
         """Verify the Session of an agent's request (core profile, Session JWT).
@@ -46,26 +56,68 @@ class Company:
     def is_agent(self, request: HttpRequest) -> bool:
         """Whether a request without a Session came with an agent's credential.
 
-        Default: its bearer token is an access token of this Company, which only agents hold.
+        Default: the one that the site's own authentication has accepted; where it names none, every
+        access token in the request. Each is an agent's unless ``client_of`` says otherwise.
         """
-        authorization = request.META.get("HTTP_AUTHORIZATION")
-        token = self.session_verifier().bearer_token(authorization)
-        if token is None:
-            return False
-        try:
-            self.token_verifier().verify(token)
-        except KeysUnavailable:
+        accepted = accepted_credential(request)
+        if accepted is not None:
+            return _is_agents(self, request, accepted)
+        shown = shown_tokens(request)
+        if any(_is_agents(self, request, token) for token in shown):
             return True
-        except InvalidToken:
-            return False
-        return True
+        strays = [token for token in stray_jwts(request) if token not in shown]
+        said = filter(self.token_verifier().looks_like_token, strays)
+        return any(_is_agents(self, request, token, unreadable=False) for token in said)
+
+    def client_of(self, request: HttpRequest, credential: object) -> str | None:
+        """The client that a credential was issued to, expired or not; ``None`` for no client.
+
+        A credential is an access token in the request, a string, or what the site's own
+        authentication has accepted (``request.auth``). Whatever cannot be told of raises
+        ``InvalidToken``, and is taken for an agent's.
+        """
+        if isinstance(credential, str):
+            try:
+                return self.token_verifier().verify(credential).client_id
+            except InvalidToken as refused:
+                if refused.client_id is None:
+                    raise
+                return refused.client_id
+        if isinstance(credential, AccessToken | Session):
+            return credential.client_id
+        if _is_users_own(credential):
+            return None
+        kind = type(credential)
+        message = f"Company.client_of knows no {kind.__module__}.{kind.__qualname__}."
+        raise InvalidToken(message)
+
+    def is_own_client(self, client_id: str) -> bool:
+        """Whether a client is the Company's own, and no Personal Agent: ``own_clients``."""
+        if isinstance(self.own_clients, str):
+            message = "own_clients is a collection of client IDs, and not one of them."
+            raise ImproperlyConfigured(message)
+        return client_id in self.own_clients
 
     def account_of(self, user: AbstractBaseUser | AnonymousUser) -> str | None:
         """The account of a user, as tokens and operations name it; ``None`` for nobody."""
         return str(user.pk) if user.is_authenticated else None
 
+    def is_account(self, account: str) -> bool:
+        """Whether a text names an account in the way that ``account_of`` spells it.
+
+        Asked of the account of every access token beside a Session, and reads nothing: it keeps
+        "01" from being the account "1". Default: yes for whatever a site's own ``account_of`` may
+        give, else for primary keys.
+        """
+        if type(self).account_of is not Company.account_of:
+            return True
+        try:
+            return str(get_user_model()._meta.pk.to_python(account)) == account  # noqa: SLF001  Django's documented name
+        except (ValidationError, ValueError, TypeError):
+            return False
+
     def user_of(self, account: str) -> AbstractBaseUser | None:
-        """The active user whose account it is, to whom a join with a token gives a login."""
+        """The active user whose account it is. ``account_of`` has to give the account again."""
         model = get_user_model()
         try:
             user = model._default_manager.get(pk=account)  # noqa: SLF001  Django's documented name
@@ -107,7 +159,40 @@ def account_of(user: AbstractBaseUser | AnonymousUser) -> str | None:
     return account
 
 
+def _is_agents(
+    company: Company, request: HttpRequest, credential: object, *, unreadable: bool = True
+) -> bool:
+    try:
+        client_id = company.client_of(request, credential)
+    except KeysUnavailable:
+        return True
+    except InvalidToken as refused:
+        if unreadable:
+            reason = "A credential without a Session is taken for an agent's. %s"
+            logger.info(reason, refused)
+        return unreadable
+    return client_id is not None and not company.is_own_client(client_id)
+
+
+def _is_users_own(credential: object) -> bool:
+    """Whether a credential is a user, or a token of ``rest_framework.authtoken``: of no client."""
+    meta = getattr(credential, "_meta", None)
+    return isinstance(credential, AbstractBaseUser) or (
+        getattr(meta, "app_label", None) == "authtoken"
+    )
+
+
 _VERIFIED = "_poppy_verified"
+
+
+def user_of_account(account: str) -> AbstractBaseUser | None:
+    """The user whose account it is, exactly: ``None`` where the user's own account is another one.
+
+    Databases may find a row for another spelling of its key, such as without case or accents.
+    """
+    company = get_company()
+    user = company.user_of(account)
+    return user if user is not None and company.account_of(user) == account else None
 
 
 def verified_session(request: HttpRequest) -> Session:
@@ -119,13 +204,22 @@ def verified_session(request: HttpRequest) -> Session:
     if outcome is None:
         hide_from_reports(request)
         try:
-            outcome = get_company().session_for(request)
+            outcome = _session_of(request)
         except SessionRefused as refused:
             outcome = refused
         setattr(request, _VERIFIED, outcome)
     if isinstance(outcome, SessionRefused):
         raise outcome
     return outcome
+
+
+def _session_of(request: HttpRequest) -> Session:
+    company = get_company()
+    session = company.session_for(request)
+    if session.account is not None and not company.is_account(session.account):
+        message = "The access token names no account in the Company's own spelling."
+        raise InvalidToken(message)
+    return session
 
 
 def get_company() -> Company:

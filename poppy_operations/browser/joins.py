@@ -21,11 +21,13 @@ from poppy_operations.browser.given_logins import (
     take_login_back,
 )
 from poppy_operations.browser.state import Over, forget_ended_login, forget_join
+from poppy_operations.company import get_company
 from poppy_operations.conf import conf
 from poppy_operations.models import Agent, Join
 from poppy_operations.models.databases import write_alias
 from poppy_operations.protocol.canonical import digest
 from poppy_operations.protocol.ids import is_id
+from poppy_operations.sessions.agents import find_agent
 from poppy_operations.sessions.clock import epoch, stored
 from poppy_operations.sessions.refusals import InvalidSession
 from poppy_operations.sessions.session import Session
@@ -46,7 +48,7 @@ def issue_ticket(
     Raises:
         InvalidSession: the agent is no longer on the allow-list.
     """
-    agent = Agent.objects.using(write_alias()).filter(client_id=session.client_id).first()
+    agent = find_agent(session.client_id)
     if agent is None:
         message = "The agent of the Session is not on the allow-list any more."
         raise InvalidSession(message)
@@ -187,9 +189,12 @@ def join_browser(
     agent is revoked, or no authentication backend would know the user again.
 
     Raises:
-        InvalidSession: the agent is not on the allow-list.
+        InvalidSession: the agent is not on the allow-list, or the user's account is another one.
         OperationalError: as ``redeem``.
     """
+    if user is not None and get_company().account_of(user) != session.account:
+        message = "The user is not the one of the account that the Session is signed in to."
+        raise InvalidSession(message)
     join = redeemable_join(issue_ticket(session, now=now), request, now)
     return join is not None and redeem(request, join, user, now)
 

@@ -36,7 +36,7 @@ def _unfit(route: Route, gates: dict[Any, set[str]]) -> Iterator[CheckMessage]:
     for gate in gates:
         if not _fits(_view_of(gate), route):
             continue  # Then the view itself is what Django cannot call.
-        for name, function in getattr(gate, FUNCTIONS).items():
+        for name, function in getattr(gate, FUNCTIONS, {}).items():
             if not _fits(function, route):
                 yield message(
                     "E018",

@@ -11,6 +11,7 @@ from django.http import HttpRequest
 from poppy_operations.browser.state import Browser, browser_of
 from poppy_operations.company import get_company, verified_session
 from poppy_operations.protocol.approval import ApprovalStatement, approval_from_header
+from poppy_operations.sessions.credentials import tokens_beside
 from poppy_operations.sessions.session import Session
 from poppy_operations.sessions.verification import has_session
 
@@ -41,7 +42,14 @@ class HttpAsker:
 
     def is_agent(self) -> bool:
         """Whether an agent's credential came without a Session."""
+        self.find_user()  # The site's own authentication says now which one it has accepted.
         return get_company().is_agent(self.request)
+
+    def shows_another_token(self) -> bool:
+        """Whether there is one in the header, the query or a form that is not the Session's."""
+        verifier = get_company().session_verifier()
+        bearer = verifier.bearer_token(self.request.META.get("HTTP_AUTHORIZATION"))
+        return bool(tokens_beside(self.request, bearer))
 
     def user(self) -> Any:
         """Whom the site takes the request for; ``None`` if it authenticates nobody."""

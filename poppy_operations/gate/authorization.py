@@ -7,7 +7,7 @@ from typing import Any
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import AnonymousUser
 
-from poppy_operations.company import get_company
+from poppy_operations.company import user_of_account
 from poppy_operations.gate.answers import ErrorAnswer
 from poppy_operations.gate.approvals import challenge
 from poppy_operations.gate.callers import error_answer, somebody_else, verified, without_session
@@ -36,12 +36,12 @@ def agent_of(asker: Asker) -> SessionUser | ErrorAnswer | None:
 def user_of_session(session: Session) -> AbstractBaseUser | AnonymousUser | ErrorAnswer:
     """The user of a Session's account, an anonymous one if it is signed out.
 
-    ``ErrorAnswer`` if the account is no active user: the token is as good as none.
+    ``ErrorAnswer`` if the account is no active user's: the token is as good as none.
     """
     if session.account is None:
         return AnonymousUser()
-    user = get_company().user_of(session.account)
-    return error_answer(InvalidToken("The account is no active user.")) if user is None else user
+    user = user_of_account(session.account)
+    return error_answer(InvalidToken("The account is no active user's.")) if user is None else user
 
 
 def scope_error(asker: Asker, user: Any, scope: str) -> ErrorAnswer | None:

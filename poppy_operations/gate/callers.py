@@ -69,11 +69,21 @@ def _with_session(call: Call) -> Caller | ErrorAnswer:
     session = verified(call.asker)
     if isinstance(session, ErrorAnswer):
         return session
-    other = somebody_else(call.asker.user(), session)
+    other = somebody_else(call.asker.user(), session) or _another_token(call.asker)
     if other is not None:
         return other
     refusal = None if session.declared else _undeclared(call)
     return Caller(call.interface, session.owner, session.sid, refusal)
+
+
+def _another_token(asker: Asker) -> ErrorAnswer | None:
+    """Refuse a Session's request with an access token that the Session does not speak of.
+
+    Nobody could say whose action it would be, if the site reads that one.
+    """
+    if not asker.shows_another_token():
+        return None
+    return error_answer(InvalidSession("Another access token came than that of the Session."))
 
 
 def somebody_else(user: Any, session: Session) -> ErrorAnswer | None:

@@ -30,6 +30,9 @@ class Asker(Protocol):
     def is_agent(self) -> bool:
         """Whether an agent's credential came without a Session."""
 
+    def shows_another_token(self) -> bool:
+        """Whether an access token came beside the one that the Session speaks of."""
+
     def user(self) -> Any:
         """Whom the site takes the request for; ``None`` if it authenticates nobody."""
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from rest_framework.authentication import BaseAuthentication
-from rest_framework.request import Request
+from rest_framework.exceptions import UnsupportedMediaType
+from rest_framework.request import Request, is_form_media_type
 
 from poppy_operations.company import get_company
 from poppy_operations.doors.http_asker import HttpAsker
@@ -37,7 +39,10 @@ class PersonalAgentAuthentication(BaseAuthentication):
     def authenticate(self, request: Request) -> tuple[Any, Session] | None:
         """Give the user and the Session, or ``None`` where the request shows neither."""
         plain = request._request  # noqa: SLF001  the only way to Django's own request
-        found = agent_of(HttpAsker(plain))
+        asker = HttpAsker(plain)
+        if not asker.shows_session():
+            _read_form(request)
+        found = agent_of(asker)
         if isinstance(found, ErrorAnswer):
             raise core_error(request, found)
         if found is not None:
@@ -47,3 +52,14 @@ class PersonalAgentAuthentication(BaseAuthentication):
     def authenticate_header(self, request: Request) -> str:
         """Give the challenge for an account."""
         return get_company().challenge(request._request)  # noqa: SLF001  as above
+
+
+def _read_form(request: Request) -> None:
+    """Let the view's own parsers read a form, before a token is looked for in it.
+
+    What they do not read, no token class of the view's reads either.
+    """
+    setattr(request._request, "auth", None)  # noqa: B010, SLF001  nothing is accepted yet
+    if is_form_media_type(request.content_type):
+        with suppress(UnsupportedMediaType):
+            _ = request.POST

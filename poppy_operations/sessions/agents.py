@@ -12,7 +12,7 @@ from typing import Any, Final
 from django.db.models import Q, QuerySet
 
 from poppy_operations.models import Agent
-from poppy_operations.models.databases import write_alias
+from poppy_operations.models.databases import place_of, write_alias
 from poppy_operations.models.lengths import NAME_LENGTH
 from poppy_operations.sessions.clock import epoch, stored
 from poppy_operations.sessions.fetching import checked_url, fetch
@@ -203,7 +203,7 @@ class AgentKeys(KeySource):
         earlier = stored(now - RELOAD_AT_MOST_EVERY)
         due = Q(keys_tried_at__isnull=True) | Q(keys_tried_at__lte=earlier)
         rows = listed_agents().filter(due, pk=self._agent.pk, jwks_uri=self._agent.jwks_uri)
-        key = self._agent.pk, self._agent.jwks_uri
+        key = place_of(rows.db), self._agent.pk, self._agent.jwks_uri
         if tries.take(key, now) and rows.update(keys_tried_at=stored(now)):
             self.state = replace(self.state, tried_at=now)
             return True

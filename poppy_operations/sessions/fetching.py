@@ -15,7 +15,9 @@ import socket
 import ssl
 import threading
 import time
+from functools import cache
 from http.client import HTTPConnection, HTTPException, HTTPResponse
+from importlib.metadata import PackageNotFoundError, version
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Any, Final
 from urllib.parse import SplitResult, urljoin, urlsplit
@@ -23,10 +25,12 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 from django.conf import settings
 
 from poppy_operations.models.lengths import URL_LENGTH
+from poppy_operations.sessions.unpacking import BadEncoding, unpacked
 
 SECONDS: Final = 5.0
 LARGEST_BODY: Final = 100_000
 MOST_REDIRECTS: Final = 3
+ACCEPTED: Final = "application/jwk-set+json, application/json"
 
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _URL = re.compile(r"https?://[!-~]+", re.IGNORECASE)
@@ -100,13 +104,31 @@ def _get(parts: SplitResult, deadline: float, *, public: bool) -> bytes | str:
     with _connect(parts, deadline, public=public) as connection:
         client = _Client(parts, _Timed(connection, deadline))
         path = f"{parts.path or '/'}{'?' + parts.query if parts.query else ''}"
-        headers = {"Host": parts.netloc, "Accept": "application/json", "Connection": "close"}
-        client.request("GET", path, headers=headers)
+        client.request("GET", path, headers=_headers(parts.netloc))
         with client.getresponse() as response:
             location = response.getheader("Location")
             if response.status in _REDIRECTS and location is not None:
                 return location
             return _body(response)
+
+
+def _headers(host: str) -> dict[str, str]:
+    return {
+        "Host": host,
+        "User-Agent": user_agent(),
+        "Accept": ACCEPTED,
+        "Accept-Encoding": "identity",
+        "Connection": "close",
+    }
+
+
+@cache
+def user_agent() -> str:
+    """Who fetches, for the logs of the other side: some servers turn nameless clients away."""
+    try:
+        return f"poppy-operations/{version('poppy-operations')}"
+    except PackageNotFoundError:  # a copy of the package that nobody installed
+        return "poppy-operations"
 
 
 def _body(response: HTTPResponse) -> bytes:
@@ -119,7 +141,11 @@ def _body(response: HTTPResponse) -> bytes:
         if len(body) > LARGEST_BODY:
             message = f"The document is larger than {LARGEST_BODY} bytes."
             raise FetchFailed(message)
-    return bytes(body)
+    encodings = ",".join(response.headers.get_all("Content-Encoding", []))
+    try:
+        return unpacked(bytes(body), encodings, largest=LARGEST_BODY)
+    except BadEncoding as error:
+        raise FetchFailed(str(error)) from None
 
 
 def _connect(parts: SplitResult, deadline: float, *, public: bool) -> socket.socket:

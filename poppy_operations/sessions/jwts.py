@@ -45,6 +45,15 @@ def unverified_header(token: str) -> dict[str, object]:
     return header
 
 
+def is_of_type(header: dict[str, object], media_type: str) -> bool:
+    """Whether the ``typ`` of a JWT's header is that media type (RFC 7515, 4.1.9).
+
+    Media types are compared without regard to case, and ``application/`` may be left out.
+    """
+    typ = header.get("typ")
+    return isinstance(typ, str) and typ.lower().removeprefix("application/") == media_type
+
+
 def unverified_claims(token: str) -> dict[str, object]:
     """Read the claims of a compact JWT, to learn whose key is needed.
 

@@ -32,6 +32,14 @@ _ACCEPTED: Final[Mapping[tuple[str, str | None], tuple[str, tuple[str, ...]]]] =
     ("RSA", None): ("RS256", ("n", "e")),
 }
 _READERS: Final = {alg: get_default_algorithms()[alg].from_jwk for alg in ALGORITHMS}
+_ROCA_PRIMES: Final = (
+    *(3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97),
+    *(101, 103, 107, 109, 113, 127, 131, 137, 139, 149, 151, 157, 163, 167),
+)
+_ROCA_POWERS: Final = {
+    prime: frozenset(pow(65537, exponent, prime) for exponent in range(prime))
+    for prime in _ROCA_PRIMES
+}
 _Key = ec.EllipticCurvePublicKey | ed25519.Ed25519PublicKey | rsa.RSAPublicKey
 
 
@@ -64,11 +72,8 @@ def public_key(jwk: object) -> PublicKey:
     except (jwt.PyJWTError, ValueError):
         message = "The JWK's members do not make a key."
         raise UnusableKey(message) from None
-    if isinstance(key, rsa.RSAPublicKey) and not _is_reasonable(key):
-        message = (
-            f"RSA keys have {SHORTEST_RSA_BITS} to {LONGEST_RSA_BITS} bits and a small exponent."
-        )
-        raise UnusableKey(message)
+    if isinstance(key, rsa.RSAPublicKey):
+        _check_rsa(key)
     return PublicKey(alg, key)
 
 
@@ -107,10 +112,26 @@ def _may_verify(jwk: Mapping[str, object], alg: str) -> bool:
     )
 
 
-def _is_reasonable(key: rsa.RSAPublicKey) -> bool:
+def _check_rsa(key: rsa.RSAPublicKey) -> None:
+    numbers = key.public_numbers()
     # A long exponent or modulus makes each check as slow as its author likes.
-    bits = key.key_size
-    return SHORTEST_RSA_BITS <= bits <= LONGEST_RSA_BITS and key.public_numbers().e < 2**32
+    if not SHORTEST_RSA_BITS <= key.key_size <= LONGEST_RSA_BITS or numbers.e >= 2**32:
+        message = (
+            f"RSA keys have {SHORTEST_RSA_BITS} to {LONGEST_RSA_BITS} bits and a small exponent."
+        )
+        raise UnusableKey(message)
+    if is_of_roca_form(numbers.n):
+        message = "The RSA key is of a form that can be factored (CVE-2017-15361, ROCA)."
+        raise UnusableKey(message)
+
+
+def is_of_roca_form(modulus: int) -> bool:
+    """Whether an RSA modulus is one of those that a faulty generator made, and can be factored.
+
+    Both of its primes are powers of 65537 modulo each of the first primes, and so is it. By chance
+    that is true of one modulus in 2**27 or fewer.
+    """
+    return all(modulus % prime in powers for prime, powers in _ROCA_POWERS.items())
 
 
 def usable_key_set(document: object) -> str:

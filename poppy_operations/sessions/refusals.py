@@ -17,7 +17,14 @@ class InvalidSession(SessionRefused):
 
 
 class InvalidToken(SessionRefused):
-    """``invalid_token``: the Session stands, but its access token is bad or has expired."""
+    """``invalid_token``: the Session stands, but its access token is bad or has expired.
+
+    ``client_id`` is whom the token was issued to, where that is known all the same.
+    """
+
+    def __init__(self, message: str, *, client_id: str | None = None) -> None:
+        super().__init__(message)
+        self.client_id = client_id
 
 
 class InvalidVersion(SessionRefused):

@@ -18,8 +18,10 @@ from poppy_operations.models.lengths import ID_LENGTH
 from poppy_operations.sessions.clock import epoch
 from poppy_operations.sessions.jwts import (
     BadJwt,
+    is_of_type,
     text_claim,
     time_claim,
+    unverified_claims,
     unverified_header,
     verified_claims,
 )
@@ -27,7 +29,7 @@ from poppy_operations.sessions.key_sets import RemoteKeySet
 from poppy_operations.sessions.keys import PublicKey, matching_keys
 from poppy_operations.sessions.refusals import InvalidToken
 
-TYPES: Final = frozenset({"at+jwt", "application/at+jwt"})
+AT_JWT: Final = "at+jwt"
 SCOPE_LENGTH: Final = 2000
 
 
@@ -67,10 +69,24 @@ class TokenVerifier:
             message = f"The access token is refused: {error}"
             raise InvalidToken(message) from None
 
+    def looks_like_token(self, text: str) -> bool:
+        """Whether a JWT in another place than access tokens come in says that it is one.
+
+        Such as a cookie's, of which most are something else. Nobody is asked, and no key needed.
+        """
+        try:
+            header, claims = unverified_header(text), unverified_claims(text)
+        except BadJwt:
+            return False
+        return is_of_type(header, AT_JWT) and claims.get("iss") == conf.token_issuer
+
     def claims(self, token: str, *, now: int) -> dict[str, object]:
-        """Give the claims of a token by the issuer that is valid now. Raises BadJwt."""
+        """Give the claims of a token by the issuer that is valid now.
+
+        Raises BadJwt, or InvalidToken where it is the issuer's and not valid here and now.
+        """
         header = unverified_header(token)
-        if str(header.get("typ")).lower() not in TYPES:
+        if not is_of_type(header, AT_JWT):
             message = "The JWT's type is not that of access tokens."
             raise BadJwt(message)
         for key in self.keys(alg=header["alg"], kid=header.get("kid"), now=now):
@@ -80,7 +96,13 @@ class TokenVerifier:
         else:
             message = "It is not signed by a key of the token issuer."
             raise BadJwt(message)
-        self.check(claims, now=now)
+        try:
+            self.check(claims, now=now)
+        except BadJwt as error:
+            message = f"The access token is refused: {error}"
+            client_id = claims.get("client_id")
+            known = client_id if isinstance(client_id, str) else None
+            raise InvalidToken(message, client_id=known) from None
         return claims
 
     def keys(self, *, alg: object, kid: object, now: int) -> tuple[PublicKey, ...]:

@@ -32,6 +32,7 @@ from poppy_operations.sessions.delegations import (
 from poppy_operations.sessions.jwts import (
     BadJwt,
     check_lifetime,
+    is_of_type,
     unverified_header,
     verified_claims,
 )
@@ -48,7 +49,8 @@ SESSION_TYPE: Final = "poppy-session+jwt"
 LONGEST_SESSION_JWT: Final = 300
 
 _VERSION = re.compile(r"1(\.[0-9]{1,9}){0,2}")
-_BEARER = re.compile(r"bearer(?:[ \t]+(.*))?", re.IGNORECASE | re.DOTALL)
+# Any white space: readers that split a header at white space take a no-break space for one.
+_BEARER = re.compile(r"bearer(?:\s+(.*))?", re.IGNORECASE | re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -134,7 +136,7 @@ class SessionVerifier:
         """Verify a Session JWT and its delegation; give the agent's client ID and the claims."""
         leeway = int(conf.leeway.total_seconds())
         header = unverified_header(token)
-        if header.get("typ") != SESSION_TYPE:
+        if not is_of_type(header, SESSION_TYPE):
             message = "The JWT's type is not that of Session JWTs."
             raise BadJwt(message)
         delegation = self.delegation(header.get("poppy_dlg"), leeway=leeway, now=now)

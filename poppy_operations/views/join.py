@@ -28,7 +28,7 @@ from poppy_operations.atomic_requests import never_atomic
 from poppy_operations.browser import joins, marks
 from poppy_operations.browser.given_logins import login_backend
 from poppy_operations.browser.state import read_join
-from poppy_operations.company import get_company
+from poppy_operations.company import user_of_account, verified_session
 from poppy_operations.conf import conf
 from poppy_operations.gate.answers import INVALID_REQUEST
 from poppy_operations.gate.callers import error_answer
@@ -66,7 +66,7 @@ def join(request: HttpRequest) -> HttpResponse:
     ``value``, which the agent read from its browser, so that only this browser redeems the ticket.
     """
     try:
-        session = get_company().session_for(request)
+        session = verified_session(request)
         _check_account(session)
         wanted = _wanted(request)
         ticket = joins.issue_ticket(session, now=timezone.now(), **wanted)
@@ -92,7 +92,7 @@ def _check_account(session: Session) -> None:
 
 
 def _user_for(account: str) -> AbstractBaseUser | None:
-    user = get_company().user_of(account)
+    user = user_of_account(account)
     if user is None or not user.is_active:
         return None
     is_staff = getattr(user, "is_staff", False) or getattr(user, "is_superuser", False)

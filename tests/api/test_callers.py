@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from poppy_operations import Company
 from poppy_operations.models import Operation
 from tests.agents import HOST, ORDER, ApiClient, SessionOf, approval_of, operation_in, reference
 from tests.configuring import configure
@@ -154,8 +155,14 @@ def test_an_agents_token_without_a_session_is_refused(
 
 @pytest.mark.parametrize("path", ["/api/class/", "/api/plain/"])
 def test_a_token_that_is_no_agents_is_the_sites_own_business(
-    path: str, agents_api: ApiClient, client: Client, effects: Effects
+    path: str,
+    agents_api: ApiClient,
+    client: Client,
+    effects: Effects,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """Which one that is the site has to say; see `test_moved_tokens`."""
+    monkeypatch.setattr(Company, "client_of", lambda *_arguments: None)
     answer = client.post(
         path,
         json.dumps(ORDER),

@@ -50,6 +50,13 @@ class Unreachable(Exception):
     """The provider does not answer."""
 
 
+@dataclass(frozen=True)
+class AppToken:
+    """What the site's own authentication gives for a token of its app."""
+
+    client_id: str
+
+
 @dataclass
 class Shop:
     """What the shop's own code knows, and what has happened in it."""
@@ -154,6 +161,7 @@ class Shop:
             return self.token
 
         return {
+            "AppToken": AppToken,
             "Refused": Refused,
             "Unreachable": Unreachable,
             "introspect": introspect,

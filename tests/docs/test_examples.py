@@ -431,6 +431,20 @@ def test_a_person_takes_the_browser_over(
     assert browser.get("/whose/").content == b"False"
 
 
+@of("verify-sessions")
+def test_the_sites_own_app_is_no_agent(page: dict[str, ModuleType], shop: Shop) -> None:
+    company = page["shop.company"].AppCompany()
+    token = {"active": True, "sub": "1", "scope": "", "exp": 2**40}
+    for client_id, agents in (("shop-mobile-app", False), ("https://agent.example", True)):
+        shop.token = {**token, "client_id": client_id}
+        request = RequestFactory().get("/?access_token=T")
+        assert company.is_agent(request) is agents
+        vars(request)["auth"] = page["shop.identity"].AppToken(client_id)
+        assert company.is_agent(request) is agents
+    vars(request)["auth"] = object()
+    assert company.is_agent(request)
+
+
 @of("provider-joins")
 def test_a_providers_join_is_a_join(
     page: dict[str, ModuleType], shop: Shop, signed_in: SessionOf, jacket: Any, settings: Any

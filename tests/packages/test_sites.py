@@ -15,14 +15,21 @@ from tests.source import ROOT
 TIME_LIMIT = 300
 
 
-def environment() -> dict[str, str]:
+def environment(site: str) -> dict[str, str]:
     """What the process is started with: nothing that this run's own pytest has set."""
     ours = {name for name in os.environ if name.startswith("PYTEST_")}
-    return {name: value for name, value in os.environ.items() if name not in ours}
+    others = {name: value for name, value in os.environ.items() if name not in ours}
+    return {**others, "COVERAGE_FILE": f"{os.environ.get('COVERAGE_FILE', '.coverage')}.{site}"}
+
+
+def measuring(config: pytest.Config) -> list[str]:
+    """How the process measures coverage, if this one does."""
+    measured = config.pluginmanager.has_plugin("_cov")
+    return ["--cov", "--cov-report=", "--cov-fail-under=0"] if measured else []
 
 
 @pytest.mark.parametrize("site", SITES)
-def test_the_tests_of_a_site_pass(site: str) -> None:
+def test_the_tests_of_a_site_pass(site: str, pytestconfig: pytest.Config) -> None:
     if lacking := missing(site):
         reason = f"{', '.join(lacking)} cannot be imported: `make packages` installs it."
         if os.environ.get(REQUIRED):
@@ -31,9 +38,9 @@ def test_the_tests_of_a_site_pass(site: str) -> None:
     tests = [str(FOLDER / name) for name in (site, *ON_EVERY_SITE)]
     options = ["--ds", settings_of(site), "-p", "no:cacheprovider", "-p", "no:xdist"]
     run = subprocess.run(
-        [sys.executable, "-m", "pytest", *options, *tests],
+        [sys.executable, "-m", "pytest", *options, *measuring(pytestconfig), *tests],
         cwd=ROOT,
-        env=environment(),
+        env=environment(site),
         capture_output=True,
         check=False,
         text=True,

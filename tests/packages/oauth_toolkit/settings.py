@@ -15,5 +15,5 @@ OAUTH2_PROVIDER = {"SCOPES": {"orders:write": "Order", "orders:read": "Look"}}
 ROOT_URLCONF = "tests.packages.oauth_toolkit.urls"
 POPPY_OPERATIONS = {
     **plain.POPPY_OPERATIONS,
-    "COMPANY": "tests.packages.oauth_toolkit.company.ToolkitCompany",
+    "COMPANY": "tests.packages.oauth_toolkit.company.ShopCompany",
 }

@@ -10,5 +10,5 @@ SECRET_KEY = "tests-only-and-long-enough-to-sign-tokens-with-it"
 ROOT_URLCONF = "tests.packages.simplejwt.urls"
 POPPY_OPERATIONS = {
     **plain.POPPY_OPERATIONS,
-    "COMPANY": "tests.packages.simplejwt.company.SimpleJwtCompany",
+    "COMPANY": "tests.packages.simplejwt.company.ShopCompany",
 }
