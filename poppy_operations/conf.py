@@ -40,9 +40,8 @@ def _is_issuer(value: object) -> bool:
 
 
 def _is_key_set(value: object) -> bool:
-    if isinstance(value, Mapping):
-        return isinstance(value.get("keys"), list | tuple)
-    return _is_text_or_none(value)
+    # With an object that holds no keys, no token is valid; the checks say so.
+    return isinstance(value, Mapping) or _is_text_or_none(value)
 
 
 def _number(said: str, least: int, most: int | None = None) -> Kind:

@@ -51,11 +51,13 @@ def _unknown(found: Mapping[str, Any]) -> Iterator[CheckMessage]:
 def _ill_typed(found: Mapping[str, Any]) -> Iterator[CheckMessage]:
     for key in sorted(KEYS & found.keys()):
         kind, value = KINDS[key], found[key]
-        if not kind.fits(value) or (key == "TOKEN_JWKS" and _is_unsafe(value)):
+        if not kind.fits(value) or (key == "TOKEN_JWKS" and _is_unusable(value)):
             yield message("E003", key=key, kind=kind.said, type=type(value).__name__)
 
 
-def _is_unsafe(jwks: object) -> bool:
+def _is_unusable(jwks: object) -> bool:
+    if isinstance(jwks, Mapping):
+        return not isinstance(jwks.get("keys"), list | tuple)
     return isinstance(jwks, str) and not is_secure(jwks)
 
 
