@@ -27,7 +27,7 @@ def _gates(route: Route) -> dict[Any, set[str]]:
     gates: dict[Any, set[str]] = {}
     for method in map(str.upper, View.http_method_names):
         for handler in handlers(route.view, method):
-            if hasattr(handler, GATE):
+            if hasattr(handler, FUNCTIONS):  # a door has made it
                 gates.setdefault(handler, set()).add(method)
     return gates
 
@@ -36,7 +36,7 @@ def _unfit(route: Route, gates: dict[Any, set[str]]) -> Iterator[CheckMessage]:
     for gate in gates:
         if not _fits(_view_of(gate), route):
             continue  # Then the view itself is what Django cannot call.
-        for name, function in getattr(gate, FUNCTIONS, {}).items():
+        for name, function in getattr(gate, FUNCTIONS).items():
             if not _fits(function, route):
                 yield message(
                     "E018",
@@ -49,7 +49,7 @@ def _unfit(route: Route, gates: dict[Any, set[str]]) -> Iterator[CheckMessage]:
 
 def _view_of(gate: Any) -> Any:
     """The site's own view or handler, below the gate and whatever stands above that."""
-    while hasattr(gate, GATE):
+    while hasattr(gate, FUNCTIONS):
         gate = gate.__wrapped__
     return gate
 
