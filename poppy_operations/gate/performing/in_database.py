@@ -17,7 +17,7 @@ from django.db import (
 from django.db.transaction import TransactionManagementError
 from django.utils import timezone
 
-from poppy_operations.declarations.outcomes import NotPerformed
+from poppy_operations.declarations.outcomes import NotPerformed, Verdict
 from poppy_operations.declarations.terms import Terms
 from poppy_operations.gate.answers import Answer, OtherTerms, Outcome, Replay, SiteAnswer
 from poppy_operations.gate.approvals import still_performing
@@ -100,7 +100,7 @@ def _is_performed(attempt: Attempt, result: Any) -> bool:
 
     Raises ``TransactionManagementError``, as if its code had, where the two disagree.
     """
-    if not attempt.job.results.says_performed(result):
+    if attempt.verdict(result) is not Verdict.PERFORMED:
         return False
     if connections[write_alias()].needs_rollback:
         attempt.log(logging.ERROR, "A success was answered from a transaction marked for rollback.")

@@ -15,7 +15,7 @@ from poppy_operations.conf import conf
 from poppy_operations.declarations.callables import require_hook
 from poppy_operations.declarations.current import ApprovedOperation
 from poppy_operations.declarations.declared_action import DeclaredAction
-from poppy_operations.declarations.outcomes import NotPerformed
+from poppy_operations.declarations.outcomes import NotPerformed, Verdict
 from poppy_operations.declarations.terms import Terms
 from poppy_operations.discovery import action_called
 from poppy_operations.gate.answers import Lost, Outcome, SiteAnswer
@@ -119,7 +119,7 @@ class _Work:
         except NotPerformed as said:
             self.said = self.results.nothing_happened(said)
             raise
-        if not self.results.says_performed(result):
+        if self.results.verdict(result) is not Verdict.PERFORMED:
             self.said = result
         return result
 
