@@ -125,6 +125,7 @@ class Attempt:
             operation_id=self.operation.operation_id,
             action=self.job.action.name,
             error=error,
+            request=self.job.request,
             attempt=self.token,
         )
 
