@@ -25,6 +25,6 @@ def perform_attempt(operation_id: str, attempt: str) -> bool:
     """
     # Receivers of got_request_exception read a request.
     request = HttpRequest()
-    request.META.update(SERVER_NAME="worker", SERVER_PORT="0")  # a report names its host
+    request.META |= {"SERVER_NAME": "worker", "SERVER_PORT": "0"}  # a report names its host
     hide_our_frames(request)
     return queued.perform_handed_over(operation_id, attempt, WorkersResponses(), request)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import Any, TypedDict
 
-LONGEST = 500
+LONGEST_TOLD = 500
 # What every record has; anything else is an ``extra``.
 _OF_EVERY_RECORD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
@@ -29,7 +29,7 @@ class _Escapes(logging.Filter):
 
 def escaped(text: str) -> str:
     """A text with escapes for line breaks and all else that is not printed; cut if it is long."""
-    cut = text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+    cut = text if len(text) <= LONGEST_TOLD else f"{text[:LONGEST_TOLD]}…"
     return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in cut)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from poppy_operations.logs import LONGEST, escaped, log_of
+from poppy_operations.logs import LONGEST_TOLD, escaped, log_of
 
 FORGED = "one\ntwo\r\x85\u2028\u2029\x00\x1b[31m\ud800"
 SHOWN = "one\\ntwo\\r\\x85\\u2028\\u2029\\x00\\x1b[31m\\ud800"
@@ -39,8 +39,8 @@ def test_a_record_is_one_line_whatever_it_is_about(
 
 
 def test_what_is_long_is_cut() -> None:
-    assert escaped("é" * LONGEST) == "é" * LONGEST
-    assert escaped("é" * (LONGEST + 1)) == "é" * LONGEST + "…"
+    assert escaped("é" * LONGEST_TOLD) == "é" * LONGEST_TOLD
+    assert escaped("é" * (LONGEST_TOLD + 1)) == "é" * LONGEST_TOLD + "…"
     assert escaped(FORGED) == SHOWN
 
 

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 import pytest
 from django.utils.log import AdminEmailHandler
 
-from poppy_operations.logs import LONGEST
+from poppy_operations.logs import LONGEST_TOLD
 from poppy_operations.models import Operation
 from tests.agents import SessionOf
 from tests.shop.models import Item
@@ -76,7 +76,7 @@ def test_a_name_of_a_field_forges_no_line_of_the_log(
 ) -> None:
     browser = signed_out.browser()
     recorded(signed_out, browser)
-    forged = "\nERROR poppy_operations Performed\u2028\x1b[31m" + "x" * 3 * LONGEST
+    forged = "\nERROR poppy_operations Performed\u2028\x1b[31m" + "x" * 3 * LONGEST_TOLD
     with caplog.at_level(logging.INFO, "poppy_operations"):
         form = urlencode({**ORDER, forged: "1"})
         content_type = "application/x-www-form-urlencoded"
@@ -84,4 +84,4 @@ def test_a_name_of_a_field_forges_no_line_of_the_log(
     assert "Performed" in caplog.text
     for record in caplog.records:
         assert record.getMessage().isprintable()
-        assert len(record.getMessage()) < 2 * LONGEST
+        assert len(record.getMessage()) < 2 * LONGEST_TOLD

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from django.core.signals import got_request_exception
+from django.db import DatabaseError, InterfaceError
 from django.utils import timezone
 
 from poppy_operations.declarations.outcomes import NotPerformed, Verdict
@@ -106,7 +107,7 @@ def _finish_external(attempt: Attempt, stored: StoredAnswer) -> None:
             attempt=attempt.token,
             now=timezone.now(),
         )
-    except Busy as raised:
+    except (Busy, DatabaseError, InterfaceError) as raised:
         # It happened; reconcile or a person will say so once the lease is over.
         attempt.log(logging.ERROR, "Performed, but it could not be recorded.", raised)
         return

@@ -30,7 +30,8 @@ from poppy_operations.gate.performing.attempt import (
 )
 from poppy_operations.gate.sync_and_async import Steps, database, deciding, site
 from poppy_operations.lifecycle import claims, finishing
-from poppy_operations.lifecycle.durable import Busy, enter_outermost, is_contention, is_in_the_way
+from poppy_operations.lifecycle.durable import Busy, enter_outermost, is_contention
+from poppy_operations.lifecycle.passing import passes
 from poppy_operations.models.databases import write_alias
 
 logger = logging.getLogger("poppy_operations")
@@ -173,7 +174,7 @@ def _after_failed_finish(
     if released is None:
         attempt.log(logging.ERROR, "Nobody knows yet whether an attempt was committed.", raised)
         return still_performing(attempt.operation)
-    if released and is_in_the_way(raised):
+    if released and passes(raised):
         raise Busy(str(raised)) from raised
     if released:
         return None
