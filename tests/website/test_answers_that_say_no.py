@@ -279,7 +279,7 @@ class AsyncJudge:
 def test_what_cannot_judge_is_refused_at_import_and_before_a_run(judge: Any) -> None:
     action = answering.book
     with pytest.raises(TypeError, match="performed="):
-        action.view(terms=lambda request: Terms({}), performed=judge)(answering.paying)
+        action.view(terms=lambda request: Terms({}), performed=judge)(lambda request: None)
     with pytest.raises(TypeError, match="performed="):
         action.run(None, lambda: Terms({}), lambda operation: HttpResponse(), performed=judge)  # type: ignore[arg-type]  # refused before it is looked at
 
