@@ -19,6 +19,7 @@ from poppy_operations.doors.arguments import (
     refuse_in_arun,
     refuse_in_run,
 )
+from poppy_operations.doors.pages import Judge
 from poppy_operations.doors.website import gated_door, run_door, view_door
 from poppy_operations.gate.sync_and_async import adrive, drive
 
@@ -45,6 +46,7 @@ class Action(DeclaredAction):
         *,
         terms: TermsFor,
         allowed: Allowed | None = None,
+        performed: Judge | None = None,
         methods: Methods = GATED_METHODS,
         ignore: Names = (),
     ) -> Callable[[F], F]:
@@ -53,15 +55,23 @@ class Action(DeclaredAction):
         ``terms(request, **kwargs)`` validates the request and gives ``Terms``, or the site's own
         answer, such as a form with its errors; it runs for everybody and has no effect.
         ``allowed(request, **kwargs)`` is an object-level right, asked of everybody before anything
-        else and before every replay: it returns ``None``, or a refusal, or raises. ``methods`` are
-        the HTTP methods behind the gate. ``ignore`` names form fields, JSON paths and query
+        else and before every replay: it returns ``None``, or a refusal, or raises.
+        ``performed(response)`` says of the view's answer whether the action was performed, where
+        the answer itself does not tell: False counts as ``NotPerformed``. ``methods`` are the HTTP
+        methods behind the gate. ``ignore`` names form fields, JSON paths and query
         parameters that do not matter when two requests are compared. The view finds the terms at
         ``operation_of(request).terms``.
         """
 
         def decorate(view: F) -> F:
             return view_door(
-                self, view, terms=terms, allowed=allowed, methods=methods, ignore=ignore
+                self,
+                view,
+                terms=terms,
+                allowed=allowed,
+                performed=performed,
+                methods=methods,
+                ignore=ignore,
             )
 
         return decorate
@@ -136,6 +146,7 @@ class Action(DeclaredAction):
         terms: Callable[[], Terms | R],
         body: Callable[[CurrentOperation], R],
         *,
+        performed: Judge | None = None,
         ignore: Names = (),
     ) -> R | HttpResponse:
         """Take a browser's request through the gate inside a view; the answer is the answer.
@@ -145,7 +156,8 @@ class Action(DeclaredAction):
         ``gated`` of this action decorates.
         """
         refuse_in_run(self, terms=terms, body=body)
-        return cast("R | HttpResponse", drive(run_door(self, request, terms, body, ignore)))
+        answer = drive(run_door(self, request, terms, body, ignore, performed))
+        return cast("R | HttpResponse", answer)
 
     async def arun(
         self,
@@ -153,9 +165,10 @@ class Action(DeclaredAction):
         terms: Callable[[], Terms | R | Awaitable[Terms | R]],
         body: Callable[[CurrentOperation], Awaitable[R] | R],
         *,
+        performed: Judge | None = None,
         ignore: Names = (),
     ) -> R | HttpResponse:
         """``run`` for async views."""
         refuse_in_arun(self, terms=terms, body=body)
-        answer = await adrive(run_door(self, request, terms, body, ignore))
+        answer = await adrive(run_door(self, request, terms, body, ignore, performed))
         return cast("R | HttpResponse", answer)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.http import HttpRequest
 
 from poppy_operations.gate.performing import queued
+from poppy_operations.sessions.reports import hide_our_frames
 from poppy_operations.site_responses import WorkersResponses
 
 
@@ -24,4 +25,6 @@ def perform_attempt(operation_id: str, attempt: str) -> bool:
     """
     # Receivers of got_request_exception read a request.
     request = HttpRequest()
+    request.META |= {"SERVER_NAME": "worker", "SERVER_PORT": "0"}  # a report names its host
+    hide_our_frames(request)
     return queued.perform_handed_over(operation_id, attempt, WorkersResponses(), request)

@@ -8,13 +8,16 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
+from django.forms import BaseForm, BaseFormSet, BoundField
+from django.forms.utils import ErrorDict, ErrorList
 from django.http import HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import resolve_url
+from django.template.response import SimpleTemplateResponse
 from django.urls import NoReverseMatch
 
 from poppy_operations.conf import conf
 from poppy_operations.declarations.arguments import require_response
-from poppy_operations.declarations.outcomes import NotPerformed
+from poppy_operations.declarations.outcomes import NotPerformed, Verdict
 from poppy_operations.logs import log_of
 from poppy_operations.protocol.stored_answer import StoredAnswer
 
@@ -37,6 +40,8 @@ NOT_STORED = frozenset(
         "x-csrftoken",
     }
 )
+# As deep as a page's context is searched for forms: lists of them, by name, in a wizard's.
+_DEEPEST = 4
 HTML = frozenset({"text/html", "application/xhtml+xml"})
 
 
@@ -60,6 +65,35 @@ def _is_login(location: str) -> bool:
         return False  # Not a URL at all, as in a header that a view wrote by hand.
     except NoReverseMatch:
         return False  # A name of another urlconf than this request's: no page of its.
+
+
+def shows_errors(response: object) -> bool:
+    """Whether a response is a page that shows the errors of a form or a formset.
+
+    Known of a ``TemplateResponse`` only: a page that is rendered already has no context.
+    """
+    return isinstance(response, SimpleTemplateResponse) and _has_errors(response.context_data)
+
+
+def _has_errors(value: object, depth: int = _DEEPEST) -> bool:
+    if isinstance(value, BoundField):
+        value = value.form
+    if isinstance(value, BaseForm | BaseFormSet):
+        return value.is_bound and not value.is_valid()
+    if isinstance(value, ErrorDict | ErrorList):
+        return bool(value)
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if not depth or not isinstance(value, list | tuple):
+        return False
+    return any(_has_errors(one, depth - 1) for one in value)
+
+
+def is_page(response: object) -> bool:
+    """Whether a response is a page that a browser shows where it is."""
+    if not isinstance(response, HttpResponse) or not 200 <= response.status_code < 300:
+        return False
+    return _content_type(response) in HTML
 
 
 def as_sent(response: HttpResponseBase) -> HttpResponseBase:
@@ -95,10 +129,13 @@ def _body(response: HttpResponseBase, *, with_html: bool) -> bytes | None:
     if not isinstance(response, HttpResponse):
         return None  # A stream or a file: it exists once.
     content = response.content
-    content_type = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
-    if content and content_type in HTML and not with_html:
+    if content and _content_type(response) in HTML and not with_html:
         return None  # It may carry a CSRF token.
     return content if len(content) <= conf.stored_body_bytes else None
+
+
+def _content_type(response: HttpResponse) -> str:
+    return response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
 
 
 def response_of(result: HttpResponseBase | Mapping[str, Any] | None) -> HttpResponseBase:
@@ -115,9 +152,11 @@ class SiteResponses:
         """Whether ``terms`` and ``allowed`` may answer a request with it."""
         return isinstance(said, HttpResponseBase)
 
-    def says_performed(self, result: object) -> bool:
-        """Whether a response says that the action was performed (AMB-15)."""
-        return says_performed(result)
+    def verdict(self, result: object) -> Verdict:
+        """What a response says of the action (AMB-15)."""
+        if shows_errors(result):
+            return Verdict.NOTHING_HAPPENED
+        return Verdict.PERFORMED if says_performed(result) else Verdict.FAILED
 
     def nothing_happened(self, said: NotPerformed) -> HttpResponseBase:
         """The response of an action that says that nothing happened.

@@ -37,7 +37,11 @@ ON_RELATIONS = {
 }
 RAW = {"cursor", "raw", "save_base", "_raw_delete"}
 # Ask a server how it is set up, which no model knows.
-ASKING = {"poppy_operations/checks/durability.py", "poppy_operations/models/databases.py"}
+ASKING = {
+    "poppy_operations/checks/characters.py",
+    "poppy_operations/checks/durability.py",
+    "poppy_operations/models/databases.py",
+}
 NOT_ROWS = {"form", "serializer", "session", "super"}
 
 

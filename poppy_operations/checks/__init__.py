@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.core.checks import Tags, register
 
-from poppy_operations.checks import configuration, durability, gates, runs, site
+from poppy_operations.checks import characters, configuration, durability, gates, runs, site
 
 CHECKS = (
     configuration.check_settings,
@@ -20,7 +20,7 @@ CHECKS = (
     runs.check_runs,
 )
 DEPLOYMENT_CHECKS = (configuration.check_deployed_issuer, site.check_https)
-DATABASE_CHECKS = (durability.check_durability,)
+DATABASE_CHECKS = (characters.check_characters, durability.check_durability)
 
 
 def register_checks() -> None:

@@ -220,6 +220,15 @@ MESSAGES: tuple[CheckMessage, ...] = (
         hint="Nothing calls it. Write %(hook)s if that is meant, or give it a name of its own.",
         id="poppy_operations.W010",
     ),
+    Warning(
+        "The database '%(alias)s' cannot hold every character: %(said)s.",
+        hint=(
+            "Use utf8mb4 for the connection (OPTIONS['charset']) and for the columns (ALTER TABLE "
+            "… CONVERT TO CHARACTER SET utf8mb4): terms with any other character, such as an "
+            "emoji, are answered with an error, so that their action cannot be approved."
+        ),
+        id="poppy_operations.W011",
+    ),
 )
 
 _BY_ID = {message.id: message for message in MESSAGES}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 from django.core.serializers.json import DjangoJSONEncoder
@@ -29,6 +30,14 @@ class NotPerformed(Exception):
     def __init__(self, response: HttpResponseBase | None = None) -> None:
         super().__init__("The action says that nothing happened.")
         self.response = response
+
+
+class Verdict(Enum):
+    """What an answer of the site's own code says of its action (AMB-15)."""
+
+    PERFORMED = "performed"
+    NOTHING_HAPPENED = "nothing happened"
+    FAILED = "failed"
 
 
 @dataclass(frozen=True)

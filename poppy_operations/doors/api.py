@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
@@ -11,10 +11,13 @@ from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponseBase
 from rest_framework.exceptions import ParseError, UnsupportedMediaType
 from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.serializers import BaseSerializer
 
 from poppy_operations.atomic_requests import switched_off_aliases
 from poppy_operations.declarations.current import CurrentOperation
 from poppy_operations.declarations.declared_action import DeclaredAction
+from poppy_operations.declarations.outcomes import Verdict
 from poppy_operations.doors.arguments import (
     Methods,
     Names,
@@ -164,6 +167,28 @@ class _ViewsResponses(SiteResponses):
     def final(self, result: Any) -> HttpResponseBase:
         """The response as it is sent."""
         return _rendered(self.request, result)
+
+    def verdict(self, result: object) -> Verdict:
+        """What a response says of the action (AMB-15)."""
+        if isinstance(result, Response) and _shows_errors(result.data):
+            return Verdict.NOTHING_HAPPENED
+        return super().verdict(result)
+
+
+def _shows_errors(data: object) -> bool:
+    """Whether the data of an answer are a serializer's errors, or hold a serializer with errors."""
+    values = [data, *data.values()] if isinstance(data, Mapping) else [data]
+    return any(_has_errors(value) for value in values)
+
+
+def _has_errors(value: object) -> bool:
+    serializer = getattr(value, "serializer", value)  # What it returns knows it.
+    if not isinstance(serializer, BaseSerializer):
+        return False
+    try:
+        return bool(serializer.errors)
+    except AssertionError:
+        return False  # It was not asked whether it is valid, as one that only shows something.
 
 
 def _rendered(request: Request, response: HttpResponseBase) -> HttpResponseBase:

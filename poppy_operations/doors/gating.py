@@ -22,6 +22,7 @@ from poppy_operations.gated_handlers import ACTION, GATE
 from poppy_operations.logs import log_of
 from poppy_operations.responses import respond
 from poppy_operations.responses.replays import is_stored
+from poppy_operations.sessions.reports import hide_our_frames
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -58,6 +59,7 @@ def in_form(answered_by_gate: Answered, call: Call) -> Steps[HttpResponseBase]:
                 operation_id=answer.operation_id,
                 action=call.action.name,
                 error=error,
+                request=call.request,
             )
             answer = PlainlyPerformed(answer.operation_id)
         else:
@@ -84,7 +86,7 @@ def behind_the_gate(
 
         @wraps(view)
         async def agated(*args: Any, **kwargs: Any) -> Any:
-            call = call_of(args, kwargs)
+            call = _reported_without_terms(call_of(args, kwargs))
             return await (view(*args, **kwargs) if call is None else adrive(steps_of(call)))
 
         gated: Any = agated
@@ -92,7 +94,7 @@ def behind_the_gate(
 
         @wraps(view)
         def sgated(*args: Any, **kwargs: Any) -> Any:
-            call = call_of(args, kwargs)
+            call = _reported_without_terms(call_of(args, kwargs))
             return view(*args, **kwargs) if call is None else drive(steps_of(call))
 
         gated = sgated
@@ -100,6 +102,12 @@ def behind_the_gate(
     setattr(gated, ACTION, action)
     result: F = gated
     return result
+
+
+def _reported_without_terms(call: Call | None) -> Call | None:
+    if call is not None:
+        hide_our_frames(call.request)
+    return call
 
 
 def methods_of(methods: object) -> GatedMethods:

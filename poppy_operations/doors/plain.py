@@ -33,12 +33,13 @@ def plain_call(
     body: Callable[[CurrentOperation], Any],
     allowed: Callable[[], Any] | None,
     ignore: Sequence[str],
+    results: SiteResponses | None = None,
 ) -> Call:
     """The call of a plain Django request."""
     call = Call(
         action=action,
         asker=HttpAsker(request, lambda: getattr(request, "user", None)),
-        results=SiteResponses(),
+        results=results or SiteResponses(),
         request=request,
         content=partial(_content, request, action.name, ignore),
         prepare=partial(note_uploads, request),

@@ -27,6 +27,7 @@ from poppy_operations.doors.gating import (
     refuse_async,
     refuse_misuse,
 )
+from poppy_operations.doors.pages import Judge, PageResponses, refuse_judge
 from poppy_operations.doors.placement import refuse_class, refuse_ungated
 from poppy_operations.doors.plain import (
     holder,
@@ -54,11 +55,13 @@ def view_door(
     *,
     terms: Callable[..., Any],
     allowed: Callable[..., Any] | None,
+    performed: Judge | None,
     methods: Methods,
     ignore: Names,
 ) -> F:
     """Put a view function, or a handler of a class, behind the gate."""
     refuse_misuse(action, view, "view")
+    refuse_judge(action, performed)
     refuse_async(action, view, terms=terms, allowed=allowed)
     refuse_unfit(action, view, terms=terms, allowed=allowed)
     gated_methods, ignore = methods_of(methods), ignored_names(ignore)
@@ -77,6 +80,7 @@ def view_door(
             body=running_view(view, request, partial(view, *args, **kwargs)),
             allowed=None if allowed is None else like(allowed, partial(bound, allowed)),
             ignore=ignore,
+            results=PageResponses(action, performed),
         )
 
     action.has_website_door = True
@@ -142,8 +146,10 @@ def run_door(
     terms: Callable[[], Any],
     body: Callable[[CurrentOperation], Any],
     ignore: Names,
+    performed: Judge | None,
 ) -> Steps[HttpResponseBase]:
     """Take the rest of a gated handler's request through the gate."""
+    refuse_judge(action, performed)
     entered: Entered | None = getattr(request, _ENTERED, None)
     if entered is None or entered.action is not action:
         message = (
@@ -163,6 +169,7 @@ def run_door(
         body=like(body, current_body),
         allowed=None,
         ignore=ignored_names(ignore),
+        results=PageResponses(action, performed),
     )
     call = replace(call, now=entered.now)
     answered_by_gate = yield from order.go_on(entered, call)

@@ -47,7 +47,7 @@ from poppy_operations.gate.revisions import (
 )
 from poppy_operations.gate.sync_and_async import Steps, deciding
 from poppy_operations.gate.transactions import transacted
-from poppy_operations.gate.ungated import perform_ungated
+from poppy_operations.gate.ungated import perform_for_agent
 from poppy_operations.lifecycle import claims
 from poppy_operations.lifecycle.approving import stated
 from poppy_operations.lifecycle.durable import Busy
@@ -103,11 +103,7 @@ def _tried(findings: Findings) -> Steps[Answer | Lost]:
     wanted = yield from deciding(partial(Wanted.of, findings.call, findings.terms))
     gated = yield from deciding(partial(_needs_approval, findings, wanted))
     if not gated:
-        return (
-            yield from transacted(
-                findings.call.transactions, perform_ungated(findings.call, findings.terms)
-            )
-        )
+        return (yield from perform_for_agent(findings.call, findings.terms))
     outcome = yield from _approved(findings, wanted)
     if isinstance(outcome, OtherTerms):
         findings.terms = outcome.terms
@@ -244,7 +240,7 @@ def _recorded(findings: Findings, asked: Ask) -> Steps[Outcome | None]:
     return lost
 
 
-def _under_way(findings: Findings, attempt: Attempt, outcome: StillPerforming) -> Answer | Lost:
+def _under_way(findings: Findings, attempt: Attempt, outcome: StillPerforming) -> Answer:
     """What a repeat gets while nobody may say that the action failed (AMB-13)."""
     owner = findings.caller.owner
     if not findings.caller.interface.repeated_while_performing:
@@ -255,11 +251,8 @@ def _under_way(findings: Findings, attempt: Attempt, outcome: StillPerforming) -
         answer = ask_under_way(findings.call, findings.caller, in_use[0], rows)
         if not isinstance(answer, Lost):
             return answer
-    ended = attempt.read_again()
-    if ended is None:
-        return outcome
-    known = elsewhere(ended)
-    return known if isinstance(known, Replay) else Lost()
+    known = elsewhere(attempt.read_again())
+    return known if isinstance(known, Replay) else outcome
 
 
 def _matches(revision: Revision, asked: Ask) -> bool:

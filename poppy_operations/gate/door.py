@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from poppy_operations.browser.state import Browser
-from poppy_operations.declarations.outcomes import NotPerformed
+from poppy_operations.declarations.outcomes import NotPerformed, Verdict
 from poppy_operations.protocol.approval import ApprovalStatement
 from poppy_operations.protocol.stored_answer import StoredAnswer
 from poppy_operations.sessions.session import Session
@@ -52,8 +52,8 @@ class Results(Protocol):
     def is_answer(self, said: object) -> bool:
         """Whether ``terms`` and ``allowed`` may answer a request with it."""
 
-    def says_performed(self, result: Any) -> bool:
-        """Whether a result of the action says that it was performed (AMB-15)."""
+    def verdict(self, result: Any) -> Verdict:
+        """What a result of the action says of it (AMB-15). What it raises, the action raised."""
 
     def nothing_happened(self, said: NotPerformed) -> Any:
         """The result of an action that says that nothing happened."""

@@ -76,7 +76,13 @@ def busy(call: Call, error: Busy) -> ErrorAnswer:
     """The answer if the database or the queue cannot be used, and the log of the database."""
     if not isinstance(error, NotQueued):
         message = "The database is locked, unreachable or read-only; nothing was performed."
-        log_of(logging.WARNING, message, action=call.action.name, error=error)
+        log_of(
+            logging.WARNING,
+            message,
+            action=call.action.name,
+            error=error,
+            request=call.request,
+        )
     return BUSY
 
 

@@ -34,8 +34,9 @@ def _enter_all(stack: ExitStack, aliases: Sequence[str]) -> None:
         stack.enter_context(transaction.atomic(using=alias))
 
 
-def mark_for_rollback() -> None:
-    """Let the transactions that Django opens around views roll back, without an exception."""
+def mark_for_rollback(ours: Sequence[str] = ()) -> None:
+    """Let transactions roll back without an exception: Django's around views, and ``ours``."""
     for connection in connections.all():
-        if connection.settings_dict["ATOMIC_REQUESTS"] and connection.in_atomic_block:
+        is_around = connection.settings_dict["ATOMIC_REQUESTS"] or connection.alias in ours
+        if is_around and connection.in_atomic_block:
             connection.set_rollback(True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 from poppy_operations.declarations.current import CurrentOperation
@@ -10,7 +11,8 @@ from poppy_operations.declarations.terms import Terms
 from poppy_operations.gate.answers import Answer, SiteAnswer
 from poppy_operations.gate.calls import Call, asked_terms, denied
 from poppy_operations.gate.sync_and_async import Steps, database, site
-from poppy_operations.gate.transactions import mark_for_rollback
+from poppy_operations.gate.transactions import mark_for_rollback, transacted
+from poppy_operations.models.databases import write_alias
 
 
 def ungated(call: Call) -> Steps[Answer]:
@@ -24,12 +26,23 @@ def ungated(call: Call) -> Steps[Answer]:
     return (yield from perform_ungated(call, terms))
 
 
-def perform_ungated(call: Call, terms: Terms) -> Steps[Answer]:
-    """Run the view for a request that needs no approval."""
+def perform_for_agent(call: Call, terms: Terms) -> Steps[Answer]:
+    """Run the view for an agent that needs no approval, in transactions that can be rolled back.
+
+    A visitor's request keeps those that Django gives it, as if this app were not there.
+    """
+    aliases = [alias for alias in call.transactions if alias != write_alias()]
+    if write_alias() in call.transactions or call.action.effects == "database":
+        aliases.append(write_alias())
+    return transacted(aliases, perform_ungated(call, terms, aliases))
+
+
+def perform_ungated(call: Call, terms: Terms, ours: Sequence[str] = ()) -> Steps[Answer]:
+    """Run the view for a request that needs no approval. ``ours``: the transactions around it."""
     current = CurrentOperation.without_id(call.action.name, terms)
     try:
         result = yield from site(partial(call.body, current))
     except NotPerformed as said:
-        yield from database(mark_for_rollback)
+        yield from database(partial(mark_for_rollback, ours))
         result = call.results.nothing_happened(said)
     return SiteAnswer(result)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TypeVar
@@ -16,6 +17,8 @@ from django.db import (
     transaction,
 )
 
+from poppy_operations.lifecycle.passing import passes, word_of
+from poppy_operations.logs import log_of
 from poppy_operations.models.databases import write_alias
 
 T = TypeVar("T")
@@ -26,11 +29,11 @@ class Busy(Exception):
 
     @property
     def advice(self) -> str:
-        """What to do about it, where that helps: no missing table comes by trying again."""
+        """What to do about it, where that helps: nobody turns AUTOCOMMIT on by trying again."""
         cause = self.__cause__
         if isinstance(cause, Busy):
             return cause.advice
-        if not isinstance(cause, DatabaseError | InterfaceError) or _is_of_the_schema(cause):
+        if not isinstance(cause, DatabaseError | InterfaceError):
             return ""
         return " Run it again."
 
@@ -99,36 +102,21 @@ def enter_outermost(stack: ExitStack) -> None:
         raise OuterTransaction from error
 
 
-# MariaDB: no such column. Django calls a missing table an operational error on SQLite alone.
-_UNKNOWN_COLUMN = 1054
-
-
-def _is_of_the_schema(error: BaseException) -> bool:
-    of_sqlite = getattr(error.__cause__, "sqlite_errorname", None)
-    return of_sqlite == "SQLITE_ERROR" or error.args[:1] == (_UNKNOWN_COLUMN,)
-
-
-# PostgreSQL: the server takes no writes, such as one that is a replica by now; a transaction was
-# idle, or went on, for longer than the server lets it. Django calls these internal errors.
-_INTERNAL_STATES = frozenset({"25006", "25P03", "25P04"})
-
-
-def is_in_the_way(error: BaseException) -> bool:
-    """Whether a database error says that the database is at fault, and not who asks it."""
-    if isinstance(error, InternalError):
-        return getattr(error.__cause__, "sqlstate", None) in _INTERNAL_STATES
-    return isinstance(error, OperationalError | InterfaceError)
-
-
 @contextmanager
 def busy_where_in_the_way() -> Iterator[None]:
-    """Raise ``Busy`` where the database is in the way."""
+    """Raise ``Busy`` where the database is in the way, and will not be for ever.
+
+    What does not pass by itself is raised as it is. The log names it by the database's own word:
+    what the database says besides may hold values.
+    """
     try:
         yield
     except (OperationalError, InterfaceError, InternalError) as error:
-        if not is_in_the_way(error):
-            raise
-        raise Busy(str(error)) from error
+        if passes(error):
+            raise Busy(str(error)) from error
+        word = word_of(error)
+        log_of(logging.ERROR, "The database refused a statement, and will again: %s.", str(word))
+        raise
 
 
 # PostgreSQL: serialization failure, deadlock, lock not available. MariaDB: lock wait time-out,

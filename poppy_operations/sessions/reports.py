@@ -22,10 +22,15 @@ def hide_from_reports(request: HttpRequest) -> None:
     Everything else is left to the site's own ``DEFAULT_EXCEPTION_REPORTER_FILTER``.
     """
     if any(name.startswith(_PREFIX) for name in request.META):
-        before = get_exception_reporter_filter(request)
-        if not isinstance(before, HidesAgents):
-            # Django looks for it there.
-            setattr(request, "exception_reporter_filter", _hiding(type(before))())  # noqa: B010  no attribute for the stubs
+        hide_our_frames(request)
+
+
+def hide_our_frames(request: HttpRequest) -> None:
+    """The same for any request, such as a browser's: this package's frames hold terms as well."""
+    before = get_exception_reporter_filter(request)
+    if not isinstance(before, HidesAgents):
+        # Django looks for it there.
+        setattr(request, "exception_reporter_filter", _hiding(type(before))())  # noqa: B010  no attribute for the stubs
 
 
 class HidesAgents(SafeExceptionReporterFilter):
@@ -40,7 +45,7 @@ class HidesAgents(SafeExceptionReporterFilter):
     def get_traceback_frame_variables(
         self, request: HttpRequest | None, tb_frame: FrameType
     ) -> Any:
-        """Give a frame's variables; of this package's frames none, since they hold Sessions."""
+        """Give a frame's variables; of this package's frames none: they hold Sessions and terms."""
         module = str(tb_frame.f_globals.get("__name__", ""))
         if module.partition(".")[0] == _PACKAGE and self.is_active(request):
             return [(name, self.cleansed_substitute) for name in tb_frame.f_locals]

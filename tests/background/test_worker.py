@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import time_machine
+from django import forms
 from django.core.signals import got_request_exception
 from django.db import connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -581,6 +582,27 @@ def test_a_response_that_says_failure_is_the_answer_to_one_repeat(
 
     assert mine.send().status_code == 503
     assert len(broker.messages) == 2
+
+
+class Confirmation(forms.Form):
+    """What a worker found wrong."""
+
+    sku = forms.CharField()
+
+
+@both
+def test_a_page_with_errors_is_the_answer_to_one_repeat_and_nothing_happened(
+    job: MakeJob, broker: Queue, hooks: Any, effects: str
+) -> None:
+    template = engines["django"].from_string("no {{ form.sku.errors }}")
+    page = SimpleTemplateResponse(template, {"form": Confirmation({})})
+    mine = job("website", effects)
+    mine.send()
+    hooks(effects, perform=lambda operation: page)
+    assert broker.deliver() == [True]
+    answer = mine.send()
+    assert (answer.status_code, b"required" in answer.content) == (200, True)
+    assert state() == "open"
 
 
 def test_a_refusal_without_a_response_is_an_empty_conflict(

@@ -41,6 +41,10 @@ class Door:
         """Send the request."""
         return self.another()()
 
+    def send_without_approval(self) -> Any:
+        """Send the request as it is sent at first."""
+        return self.send()
+
     @property
     def state(self) -> str:
         """Where the operation stands; read where it is written."""
@@ -87,6 +91,10 @@ class Api(Door):
         """Give another client of the agent."""
         own = ApiClient(self.session_of(account=self.session.account), self.path)
         return lambda: own.send(self.approval)
+
+    def send_without_approval(self) -> Any:
+        """Send the request as it is sent at first."""
+        return ApiClient(self.session, self.path).send()
 
 
 DOORS: dict[str, tuple[type[Door], str]] = {

@@ -18,6 +18,7 @@ from poppy_operations.checks.site import check_database
 from poppy_operations.models import Approval, Operation
 from tests.admin.operators import url
 from tests.agents import HOST
+from tests.api.orders import api, transfer
 from tests.configuring import configure
 from tests.databases.doors import Door, effects_left
 from tests.databases.routers import ELSEWHERE, StaleRead
@@ -257,3 +258,20 @@ def test_a_worker_performs_what_is_written(
     assert door.send().status_code in door.meanwhile
     assert [perform_attempt(*message) for message in messages * 2] == [True, False]
     assert (door.state, effects_left()) == ("performed", 1)
+
+
+@with_orders
+@doors("website", "website-async", "api")
+def test_nothing_stays_in_our_database_of_what_says_so_without_an_approval(
+    door: Door, site: Behaviour, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def after_all(_operation: Any) -> None:
+        raise NotPerformed
+
+    door.ask_and_approve()
+    assert door.send().status_code == door.performed
+    monkeypatch.setattr(site, "needed", False)
+    monkeypatch.setattr(api, "needed", False)
+    site.after_effect = after_all
+    assert door.send_without_approval().status_code == 409
+    assert effects_left() == 1

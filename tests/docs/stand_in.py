@@ -146,6 +146,7 @@ class Shop:
             "Refused": Refused,
             "KeyBarred": KeyBarred,
             "find_or_bar": find_or_bar,
+            "pay": lambda terms: self.note("pay", terms) or ("declined" if self.sold_out else ""),
             "refund": refund,
         }
 

@@ -138,6 +138,23 @@ def test_what_is_sold_out_leaves_the_approval_usable(
 
 
 @of("website-views")
+def test_a_payment_page_with_a_problem_leaves_the_approval_usable(
+    serve: Any, page: dict[str, ModuleType], shop: Shop, signed_in: SessionOf
+) -> None:
+    views = serve()
+    vars(views)["TemplateResponse"] = lambda request, template, context: HttpResponse(
+        context["problem"]
+    )
+    serve(pay=views.pay)
+    browser = signed_in.browser()
+    signed_in.approve(asked(browser, "/pay/o1/", {"amount": "5"}))
+    shop.sold_out = True
+    assert browser.post("/pay/o1/", {"amount": "5"}).content == b"declined"
+    shop.sold_out = False
+    assert browser.post("/pay/o1/", {"amount": "5"}).status_code == 302
+
+
+@of("website-views")
 def test_a_page_with_a_form_is_gated_where_it_is_posted(
     serve: Any, alice: Any, client: Any, monkeypatch: Any
 ) -> None:
@@ -334,7 +351,7 @@ def test_a_queue_for_tests_performs_and_its_refusals_come_with_the_repeat(
         inspect.unwrap(page["shop.tests.test_moving"].at_once)(settings)
     assert settings.POPPY_OPERATIONS["QUEUE"].endswith(queue)
     browser = signed_in.browser()
-    performing, refused = (403, 403) if queue == "later" else (200, 409)
+    performing, refused = (403, 403) if queue == "later" else (200, 503)
     signed_in.approve(asked(browser, "/move/a1/"))
     assert browser.post("/move/a1/").status_code == performing
     queues.work()

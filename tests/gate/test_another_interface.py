@@ -15,6 +15,7 @@ import pytest
 
 from poppy_operations import Action, NotPerformed, Terms
 from poppy_operations.browser.state import Browser
+from poppy_operations.declarations.outcomes import Verdict
 from poppy_operations.declarations.registry import registry
 from poppy_operations.gate import order
 from poppy_operations.gate.answers import (
@@ -74,8 +75,8 @@ class TelegramResults:
     def is_answer(self, said: object) -> bool:
         return isinstance(said, dict)
 
-    def says_performed(self, result: dict[str, Any]) -> bool:
-        return "error" not in result
+    def verdict(self, result: dict[str, Any]) -> Verdict:
+        return Verdict.FAILED if "error" in result else Verdict.PERFORMED
 
     def nothing_happened(self, said: NotPerformed) -> dict[str, Any]:
         return {"error": "nothing happened"}

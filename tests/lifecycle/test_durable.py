@@ -184,10 +184,6 @@ def test_another_internal_error_is_the_sites_own_and_passes(error: InternalError
     assert hindrance.times == 98
 
 
-def test_what_is_no_database_error_is_never_the_databases_fault() -> None:
-    assert not durable.is_in_the_way(LookupError())
-
-
 def test_a_commit_is_one_of_the_database_that_operations_are_in(monkeypatch: Any) -> None:
     entered: list[dict[str, Any]] = []
 

@@ -73,6 +73,10 @@ def outcome(operation: ApprovedOperation) -> Performed | NotPerformed | None:
     return Performed({"refund": nothing_is_missing(operation)}) if operation.terms else None
 
 
+def redirected(response: HttpResponse) -> bool:
+    return response.status_code == 302
+
+
 @exchange.decline
 def too_much(operation: ApprovedOperation, approval: ApprovalStatement) -> Decline | None:
     return Decline("Too much.") if approval.approver == "agent" else None
@@ -138,7 +142,7 @@ def exchange_item(request: HttpRequest, order_id: int) -> HttpResponse:
     return redirect("order", order_id)
 
 
-@exchange.view(terms=exchange_terms_async)
+@exchange.view(terms=exchange_terms_async, performed=redirected)
 async def exchange_item_async(request: HttpRequest, order_id: int) -> HttpResponse:
     return redirect("order", order_id)
 
@@ -152,7 +156,9 @@ class ExchangeForm(LoginRequiredMixin, Form):
     def form_valid(self, form: Exchange) -> HttpResponse:
         save = super().form_valid
         terms = Terms(form.cleaned_data)
-        return exchange.run(self.request, lambda: terms, lambda operation: save(form))
+        return exchange.run(
+            self.request, lambda: terms, lambda operation: save(form), performed=redirected
+        )
 
 
 @exchange.gated(methods=["POST"])

@@ -10,6 +10,7 @@ from typing import Any
 from django.utils import timezone
 
 from poppy_operations.declarations.current import ApprovedOperation
+from poppy_operations.declarations.outcomes import Verdict
 from poppy_operations.gate.answers import Answer, Lost, Replay
 from poppy_operations.gate.approvals import current_operation, still_performing
 from poppy_operations.gate.callers import Caller
@@ -95,6 +96,13 @@ class Attempt:
         with_body = self.caller.interface.stores_body
         return self.job.results.stored(result, with_body=with_body)
 
+    def verdict(self, result: Any) -> Verdict:
+        """What the site's code has said of the action by its result."""
+        verdict = self.job.results.verdict(result)
+        if verdict is Verdict.NOTHING_HAPPENED:
+            self.log(logging.INFO, "An answer said that nothing happened.")
+        return verdict
+
     def said_for_repeat(self) -> str | None:
         """What a repeat is to be answered with; ``None`` if whoever asked is answered now."""
         return None
@@ -117,6 +125,7 @@ class Attempt:
             operation_id=self.operation.operation_id,
             action=self.job.action.name,
             error=error,
+            request=self.job.request,
             attempt=self.token,
         )
 

@@ -10,9 +10,10 @@ from functools import partial
 from typing import Any
 
 from django.core.signals import got_request_exception
+from django.db import DatabaseError, InterfaceError
 from django.utils import timezone
 
-from poppy_operations.declarations.outcomes import NotPerformed
+from poppy_operations.declarations.outcomes import NotPerformed, Verdict
 from poppy_operations.gate.answers import Answer, Outcome, PlainlyPerformed, SiteAnswer
 from poppy_operations.gate.approvals import still_performing
 from poppy_operations.gate.performing.attempt import (
@@ -78,7 +79,10 @@ def _ended(attempt: Attempt, result: Any, final: Any | None) -> Answer:
 
 
 def _judged(attempt: Attempt, result: Any, final: Any | None) -> Answer:
-    if not attempt.job.results.says_performed(result):
+    verdict = attempt.verdict(result)
+    if verdict is Verdict.NOTHING_HAPPENED:
+        return without_effect(attempt) or SiteAnswer(result if final is None else final)
+    if verdict is Verdict.FAILED:
         _outcome_unknown(attempt, None)
         return _told_under_way(attempt)
     stored = StoredAnswer(200)
@@ -103,7 +107,7 @@ def _finish_external(attempt: Attempt, stored: StoredAnswer) -> None:
             attempt=attempt.token,
             now=timezone.now(),
         )
-    except Busy as raised:
+    except (Busy, DatabaseError, InterfaceError) as raised:
         # It happened; reconcile or a person will say so once the lease is over.
         attempt.log(logging.ERROR, "Performed, but it could not be recorded.", raised)
         return

@@ -17,7 +17,7 @@ from django.db import (
 from django.db.transaction import TransactionManagementError
 from django.utils import timezone
 
-from poppy_operations.declarations.outcomes import NotPerformed
+from poppy_operations.declarations.outcomes import NotPerformed, Verdict
 from poppy_operations.declarations.terms import Terms
 from poppy_operations.gate.answers import Answer, OtherTerms, Outcome, Replay, SiteAnswer
 from poppy_operations.gate.approvals import still_performing
@@ -30,7 +30,8 @@ from poppy_operations.gate.performing.attempt import (
 )
 from poppy_operations.gate.sync_and_async import Steps, database, deciding, site
 from poppy_operations.lifecycle import claims, finishing
-from poppy_operations.lifecycle.durable import Busy, enter_outermost, is_contention, is_in_the_way
+from poppy_operations.lifecycle.durable import Busy, enter_outermost, is_contention
+from poppy_operations.lifecycle.passing import passes
 from poppy_operations.models.databases import write_alias
 
 logger = logging.getLogger("poppy_operations")
@@ -100,7 +101,7 @@ def _is_performed(attempt: Attempt, result: Any) -> bool:
 
     Raises ``TransactionManagementError``, as if its code had, where the two disagree.
     """
-    if not attempt.job.results.says_performed(result):
+    if attempt.verdict(result) is not Verdict.PERFORMED:
         return False
     if connections[write_alias()].needs_rollback:
         attempt.log(logging.ERROR, "A success was answered from a transaction marked for rollback.")
@@ -173,7 +174,7 @@ def _after_failed_finish(
     if released is None:
         attempt.log(logging.ERROR, "Nobody knows yet whether an attempt was committed.", raised)
         return still_performing(attempt.operation)
-    if released and is_in_the_way(raised):
+    if released and passes(raised):
         raise Busy(str(raised)) from raised
     if released:
         return None

@@ -15,7 +15,7 @@ from poppy_operations.conf import conf
 from poppy_operations.declarations.callables import require_hook
 from poppy_operations.declarations.current import ApprovedOperation
 from poppy_operations.declarations.declared_action import DeclaredAction
-from poppy_operations.declarations.outcomes import NotPerformed
+from poppy_operations.declarations.outcomes import NotPerformed, Verdict
 from poppy_operations.declarations.terms import Terms
 from poppy_operations.discovery import action_called
 from poppy_operations.gate.answers import Lost, Outcome, SiteAnswer
@@ -87,9 +87,10 @@ class _Work:
     """What a worker asks an action, and what it answered where it did nothing."""
 
     def __init__(
-        self, action: DeclaredAction, current: ApprovedOperation, results: Results
+        self, action: DeclaredAction, current: ApprovedOperation, results: Results, request: Any
     ) -> None:
         self.action = action
+        self.request = request
         self.current = current
         self.results = results
         self.said: Any = None
@@ -119,7 +120,7 @@ class _Work:
         except NotPerformed as said:
             self.said = self.results.nothing_happened(said)
             raise
-        if not self.results.says_performed(result):
+        if self.results.verdict(result) is not Verdict.PERFORMED:
             self.said = result
         return result
 
@@ -136,8 +137,14 @@ class _Work:
             raise NotPerformed(self.said)
 
     def log(self, level: int, message: str, error: Exception | None = None) -> None:
-        about_it = {"operation_id": self.current.operation_id, "action": self.action.name}
-        log_of(level, message, **about_it, error=error)
+        log_of(
+            level,
+            message,
+            operation_id=self.current.operation_id,
+            action=self.action.name,
+            error=error,
+            request=self.request,
+        )
 
 
 @dataclass(frozen=True)
@@ -195,7 +202,7 @@ def perform_handed_over(operation_id: str, attempt: str, results: Results, reque
         return False
     revision = operation.approval.revision
     current = current_operation(revision, None)
-    work = _Work(action, current, results)
+    work = _Work(action, current, results, request)
     job = Job(
         action=action,
         results=results,
