@@ -18,7 +18,6 @@ from poppy_operations.checks.site import check_database
 from poppy_operations.models import Approval, Operation
 from tests.admin.operators import url
 from tests.agents import HOST
-from tests.api.orders import api, transfer
 from tests.configuring import configure
 from tests.databases.doors import Door, effects_left
 from tests.databases.routers import ELSEWHERE, StaleRead
