@@ -34,11 +34,10 @@ class Browsing(Approving):
         one.own_login = name
 
     def sign_out(self, dice: Dice) -> None:
-        """The site's own sign-out starts an ordinary visitor's session."""
+        """A sign-out ends the join, and the browser stays an agent's for a while."""
         one = dice.choose(self.browsers)
         assert one.client.post("/accounts/logout/").status_code == 302
-        one.leaves()
-        one.is_marked, one.own_login = False, ""
+        one.signs_out(self.milliseconds())
 
     def ask_on_website(self, dice: Dice) -> None:
         """A browser asks for an action, and its agent mostly looks up what for."""
@@ -108,8 +107,7 @@ class Browsing(Approving):
         """Have a browser joined to a Session of this owner, where it can be."""
         if browser.own_login:
             browser.client.post("/accounts/logout/")
-            browser.leaves()
-            browser.is_marked, browser.own_login = False, ""
+            browser.signs_out(self.milliseconds())
         joined = browser.joined(self.model.now)
         is_there = joined is not None and joined.owner == session.owner
         if session.owner.agent not in self.revoked and not is_there:
@@ -126,7 +124,7 @@ class Browsing(Approving):
         self.asked = want
 
         def expect() -> Expected:
-            if not browser.is_marked:
+            if not browser.is_agents(self.model.now):
                 # Nobody but an agent's own request approves anything.
                 return STRAY_APPROVAL if stray else self.model.visit(want)
             if session is None:

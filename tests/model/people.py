@@ -79,6 +79,7 @@ class Browser:
 
     client: Client = field(default_factory=lambda: new_client())
     is_marked: bool = False
+    marked_until: int = 0  # by its cookie alone, after a sign-out
     session: Session | None = None
     until: int = 0
     own_login: str = ""
@@ -99,6 +100,18 @@ class Browser:
     def leaves(self) -> None:
         """Its join is over for good; the browser stays an agent's."""
         self.session, self.until = None, 0
+
+    def signs_out(self, now: int) -> None:
+        """Its join and its login are over; it stays an agent's for a while."""
+        self.leaves()
+        if self.is_marked:
+            # The cookie knows whole seconds.
+            self.marked_until = now // 1000 * 1000 + JOIN_MS
+        self.is_marked, self.own_login = False, ""
+
+    def is_agents(self, now: int) -> bool:
+        """Whether it is not an ordinary visitor's."""
+        return self.is_marked or now < self.marked_until
 
 
 def new_client(**options: Any) -> Client:
