@@ -304,6 +304,11 @@ def test_run_refuses_what_it_cannot_call_or_would_not_await(
         action.run(rf.post("/"), *arguments)
 
 
+async def test_run_refuses_an_event_loop(action: Action, rf: RequestFactory) -> None:
+    with pytest.raises(TypeError, match=r"called in an async handler: await arun\(\) instead"):
+        action.run(rf.post("/"), lambda: Terms({}), lambda operation: HttpResponse("done"))
+
+
 async def test_arun_refuses_what_it_cannot_call(action: Action, rf: RequestFactory) -> None:
     arguments: Any = (Terms({}), print)
     with pytest.raises(TypeError, match=r"the terms of arun\(\) is a function"):
