@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from difflib import get_close_matches
 from inspect import Parameter
 from inspect import signature as signature_with_wrapped
@@ -139,7 +141,14 @@ def refuse_async(action: DeclaredAction, view: Any, **functions: Any) -> None:
 
 
 def refuse_in_run(action: DeclaredAction, **functions: object) -> None:
-    """Refuse what ``run`` would not await: an outcome that nobody knows is the worst of all."""
+    """Refuse what ``run`` would not await: an outcome that nobody knows is the worst of all.
+
+    In an event loop it could not use the database either, at the first agent and not before.
+    """
+    with suppress(RuntimeError):
+        asyncio.get_running_loop()
+        message = f"{action.name}: run() was called in an async handler: await arun() instead."
+        raise TypeError(message)
     for name, function in functions.items():
         require_callable(f"{action.name}: the {name} of run()", function)
         if is_async(function):

@@ -11,7 +11,7 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpResponseBase
 
-from poppy_operations.declarations.callables import is_async, require_callable
+from poppy_operations.declarations.callables import require_hook
 from poppy_operations.declarations.declared_action import DeclaredAction
 from poppy_operations.declarations.outcomes import Verdict
 from poppy_operations.logs import log_of
@@ -44,10 +44,7 @@ def refuse_judge(action: DeclaredAction, performed: object) -> None:
     """Refuse a ``performed=`` that cannot judge an answer."""
     if performed is None:
         return
-    require_callable(f"{action.name}: performed=", performed)
-    if is_async(performed):
-        message = f"{action.name}: performed= is async; it looks at the answer and returns a bool."
-        raise TypeError(message)
+    require_hook(f"{action.name}: performed=", performed, "the response")
 
 
 def _judged(action: DeclaredAction, performed: Judge, response: HttpResponseBase) -> bool:

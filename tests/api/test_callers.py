@@ -34,7 +34,7 @@ def basic(name: str) -> dict[str, str]:
 def test_an_account_is_text(agents_api: ApiClient, bob: Any, settings: Any) -> None:
     settings.POPPY_OPERATIONS = {
         **settings.POPPY_OPERATIONS,
-        "COMPANY": "tests.api.company.NumberedAccounts",
+        "COMPANY": "tests.shop.company.NumberedAccounts",
     }
     agents_api.session.client.force_login(bob)
     with pytest.raises(TypeError, match=r"Company\.account_of returns an account, which is text"):
@@ -44,7 +44,7 @@ def test_an_account_is_text(agents_api: ApiClient, bob: Any, settings: Any) -> N
 def test_what_is_undeclared_gets_a_refusal(agents_api: ApiClient, settings: Any) -> None:
     settings.POPPY_OPERATIONS = {
         **settings.POPPY_OPERATIONS,
-        "COMPANY": "tests.api.company.NotARefusal",
+        "COMPANY": "tests.shop.company.NotARefusal",
     }
     with pytest.raises(TypeError, match=r"Company\.undeclared returns a Refusal, not JsonResponse"):
         agents_api.send(declared=False)

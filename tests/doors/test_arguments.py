@@ -289,6 +289,23 @@ def test_a_replay_takes_a_request_and_an_operation(
 
 
 @pytest.mark.parametrize(
+    ("judge", "message"),
+    [
+        ("yes", "performed= is a function"),
+        (True, "performed= is a function"),
+        (yielding, "performed= is a generator"),
+        (aterms, "performed= is called, and not awaited"),
+        (lambda: True, "performed= is called with the response, which it does not take"),
+        (lambda request, response: True, "performed= is called with the response, which"),
+    ],
+    ids=range(6),
+)
+def test_a_judge_of_answers_takes_one(judge: Any, message: str, action: Action) -> None:
+    with pytest.raises(TypeError, match=message):
+        action.view(terms=terms, performed=judge)(view)
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ((Terms({}), print), r"the terms of run\(\) is a function"),
@@ -302,6 +319,11 @@ def test_run_refuses_what_it_cannot_call_or_would_not_await(
 ) -> None:
     with pytest.raises(TypeError, match=message):
         action.run(rf.post("/"), *arguments)
+
+
+async def test_run_refuses_an_event_loop(action: Action, rf: RequestFactory) -> None:
+    with pytest.raises(TypeError, match=r"called in an async handler: await arun\(\) instead"):
+        action.run(rf.post("/"), lambda: Terms({}), lambda operation: HttpResponse("done"))
 
 
 async def test_arun_refuses_what_it_cannot_call(action: Action, rf: RequestFactory) -> None:
