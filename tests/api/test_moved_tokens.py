@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+from django.core.exceptions import ImproperlyConfigured
 from django.test import Client, RequestFactory
 from rest_framework.parsers import JSONParser
 
@@ -461,6 +462,15 @@ def test_long_headers_are_looked_through_once() -> None:
 
 
 # The Company's word
+
+
+def test_own_clients_are_several(rf: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One string would have other clients' IDs within it."""
+    monkeypatch.setattr(Company, "own_clients", "mobile-app")
+    request = rf.get("/")
+    request.auth = AccessToken("1", "app", frozenset(), 1)
+    with pytest.raises(ImproperlyConfigured, match="own_clients"):
+        Company().is_agent(request)
 
 
 def test_a_site_may_still_say_it_itself(send: Send, settings: Any, effects: Effects) -> None:

@@ -169,10 +169,16 @@ def test_no_more_is_unpacked_than_the_limit(monkeypatch: pytest.MonkeyPatch) -> 
             lengths.append(most)
             return self.unpacker.decompress(data, most)
 
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self.unpacker, name)
+
     monkeypatch.setattr(zlib, "decompressobj", Watched)
     with pytest.raises(BadEncoding):
         unpacked(gzip.compress(b" " * 10_000_000), "gzip", largest=LARGEST_BODY)
     assert lengths == [LARGEST_BODY + 1]
+    lengths.clear()
+    unpacked(gzip.compress(b" " * 60) + gzip.compress(b" " * 40), "gzip", largest=100)
+    assert lengths == [101, 41]
 
 
 BROKEN: dict[str, tuple[str, bytes]] = {

@@ -62,6 +62,16 @@ def test_a_tenant_in_another_database_does_not_wait_for_the_first(
     assert len(key_server.paths) == 3
 
 
+def test_two_agents_with_one_key_set_do_not_wait_for_each_other(
+    published: Agent, key_server: KeyServer
+) -> None:
+    other = add_agent(f"{key_server.url}/another", jwks_uri=published.jwks_uri)
+
+    assert look_for_key(published.client_id) == 1
+    assert look_for_key(other.client_id) == 1
+    assert len(key_server.paths) == 2
+
+
 @pytest.fixture
 def another_schema() -> Iterator[None]:
     """What the same alias means from now on: a schema, or on MariaDB a database, of its own."""
