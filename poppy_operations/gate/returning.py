@@ -142,6 +142,7 @@ def _row(asked: Ask) -> asking.Asked:
         owner=asked.owner,
         conversation=call.conversation,
         slot=asked.slots[0],
+        earlier_slots=asked.slots[1:],
         terms=terms.text,
         terms_digest=terms.digest,
         target_digest=call.target_digests(asked.owner)[0],
