@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+from typing import Any
 
 from django.conf import settings
 from django.db import migrations
@@ -10,7 +11,7 @@ from django.utils.encoding import force_bytes
 ROWS = 500
 
 
-def key_slots(apps, schema_editor):
+def key_slots(apps: Any, schema_editor: Any) -> None:
     Operation = apps.get_model("poppy_operations", "Operation")
     standing = Operation.objects.using(schema_editor.connection.alias).exclude(slot=None)
     key = force_bytes(settings.SECRET_KEY)
