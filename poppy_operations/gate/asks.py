@@ -35,9 +35,8 @@ class Ask:
         """Where at most one operation that is not performed stands: what the site calls one action.
 
         The first one is where a new operation is put. It is keyed, since by default it is made of
-        the request's content. An operation of an earlier key stands in another of them, and one of
-        version 0.1.0, which knew no key, in the last. Where every ask is an action of its own, it
-        is a new one for each, and stays this ask's.
+        the request's content, and an operation of an earlier key stands in another of them. Where
+        every ask is an action of its own, it is a new one for each, and stays this ask's.
         """
         terms = self.wanted.terms
         if terms.same_action is Each:
@@ -50,7 +49,7 @@ class Ask:
                 separators=(",", ":"),
             )
         )
-        return [*keyed_slots(unkeyed), unkeyed]
+        return keyed_slots(unkeyed)
 
     @cached_property
     def content_digests(self) -> list[str]:

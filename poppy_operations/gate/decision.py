@@ -42,6 +42,7 @@ from poppy_operations.gate.revisions import (
     has_record,
     is_expired,
     is_in_use,
+    is_told_in_part,
     live_revisions,
     read_in_full,
 )
@@ -225,7 +226,7 @@ def _recorded(findings: Findings, asked: Ask) -> Steps[Outcome | None]:
         if not _matches(revision, asked):
             continue
         revision.terms = asked.wanted.terms.text  # the same, or it would not match
-        if "summary" in revision.get_deferred_fields():
+        if is_told_in_part(revision):
             yield from deciding(partial(read_in_full, revision))
         attempt = Attempt.of(call, caller, revision, revision.record, None)
         outcome = yield from perform_approved(attempt)

@@ -26,6 +26,7 @@ from poppy_operations.gate.revisions import (
     is_returnable,
     live_revisions,
     read_in_full,
+    read_what_is_told,
     record_of,
     seconds,
     serves_again,
@@ -75,7 +76,7 @@ def _ask_once(asked: Ask, rows: Sequence[Revision]) -> Answer | None:
             return still_performing(operation)
     for revision in mine:
         if asked.is_same(revision) and _is_for(asked, revision):
-            read_in_full(revision)
+            revision.terms = asked.wanted.terms.text  # the same, or it would not match
             return returned(revision, asked.caller, differing=differing_fields(asked, rows))
     refused = _make_room(asked, rows)
     if refused is not None:
@@ -142,6 +143,7 @@ def _row(asked: Ask) -> asking.Asked:
         owner=asked.owner,
         conversation=call.conversation,
         slot=asked.slots[0],
+        earlier_slots=asked.slots[1:],
         terms=terms.text,
         terms_digest=terms.digest,
         target_digest=call.target_digests(asked.owner)[0],
@@ -164,7 +166,6 @@ def ask_under_way(
     if caller.refusal is not None or caller.owner is None:
         return still_performing(in_use.operation)
     operation = in_use.operation
-    read_in_full(in_use)
     for _ in range(TRIES_BESIDE_OTHERS):
         for revision in rows:
             if revision.operation_id == operation.pk and _repeats(revision, in_use, call):
@@ -192,6 +193,7 @@ def _repeats(revision: Revision, in_use: Revision, call: Call) -> bool:
 
 
 def _copy(call: Call, in_use: Revision, operation: Operation, owner: Owner) -> asking.Asked:
+    read_in_full(in_use)
     return asking.Asked(
         action=operation.action,
         prefix=call.action.prefix,
@@ -214,6 +216,7 @@ def returned(
     revision: Revision, caller: Caller, *, differing: tuple[str, ...] = ()
 ) -> ApprovalRequired:
     """A stored revision as the answer that asks for its approval."""
+    read_what_is_told(revision)
     return ApprovalRequired(
         operation=as_returned(revision),
         sid=caller.sid,

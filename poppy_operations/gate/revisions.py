@@ -131,6 +131,17 @@ def _with_summary(revision: Revision) -> Revision:
     return revision
 
 
+def read_what_is_told(revision: Revision) -> None:
+    """Read the terms and the summary of a live revision, if it was listed without."""
+    if is_told_in_part(revision):
+        read_in_full(revision)
+
+
+def is_told_in_part(revision: Revision) -> bool:
+    """Whether a live revision was listed without its terms or its summary."""
+    return not revision.get_deferred_fields().isdisjoint({"terms", "summary"})
+
+
 def read_in_full(revision: Revision) -> None:
     """Read what a live revision was listed without, here and now: a replica may not have it yet."""
     deferred = revision.get_deferred_fields()

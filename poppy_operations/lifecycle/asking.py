@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -44,12 +44,20 @@ class Asked:
     content_fields: Mapping[str, str]
     summary: str | None
     lifetime: timedelta
+    earlier_slots: Sequence[str] = ()
 
 
 def return_operation(asked: Asked, now: datetime) -> Revision | None:
-    """Store a new operation with its first revision; ``None`` where its slot is taken."""
+    """Store a new operation with its first revision; ``None`` where its slot is taken.
 
-    def write() -> Revision:
+    Or another slot, where an earlier key put an operation of the same action: no constraint of the
+    database tells.
+    """
+    standing = Operation.objects.using(write_alias()).filter(slot__in=asked.earlier_slots)
+
+    def write() -> Revision | None:
+        if asked.earlier_slots and standing.exists():
+            return None
         operation = Operation.objects.using(write_alias()).create(
             operation_id=new_operation_id(asked.prefix),
             action=asked.action,

@@ -239,7 +239,9 @@ class Model(Attempts):
         full = self.make_room(owner)
         if full is not None:
             return full
-        operation = slot or Operation(owner, interface, want.action, key_of(want), self.now_s)
+        if slot is None or slot not in self.operations:
+            slot = Operation(owner, interface, want.action, key_of(want), self.now_s)
+        operation = slot
         return self.returned(operation, want, terms)
 
     def make_room(self, owner: Owner) -> Expected | None:
@@ -256,7 +258,10 @@ class Model(Attempts):
             return None
         unseen = [revision for revision in waiting if not revision.is_seen]
         if unseen:
-            min(unseen, key=lambda revision: revision.number).is_retired = True
+            gone = min(unseen, key=lambda revision: revision.number)
+            gone.operation.revisions.remove(gone)
+            if not gone.operation.revisions:
+                self.operations.remove(gone.operation)
             return None
         first = min(revision.expires_s for revision in waiting)
         return Expected(
