@@ -30,7 +30,7 @@ from tests.databases.stories import (
     twelve_at_once,
 )
 from tests.shop.operations import Behaviour, happen, refund
-from tests.shop.orders import transfer
+from tests.shop.orders import api, transfer
 
 pytestmark = pytest.mark.servers
 OUTSIDE = ("website-outside", "api-outside")
