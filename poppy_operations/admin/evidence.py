@@ -10,7 +10,6 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, path
-from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
@@ -31,6 +30,7 @@ from poppy_operations.models import (
     Performance,
     Revision,
     Settlement,
+    instants,
 )
 from poppy_operations.models.databases import write_alias
 
@@ -57,7 +57,7 @@ class ApprovableFilter(ChoiceFilter):
 
     def queryset(self, request: Any, queryset: QuerySet[Revision]) -> QuerySet[Revision] | None:
         """Find them by the date, which has an index. Valid to the end of the last second."""
-        chosen, second = self.chosen(), timezone.now().replace(microsecond=0)
+        chosen, second = self.chosen(), instants.now().replace(microsecond=0)
         if chosen is None:
             return None
         return queryset.filter(
@@ -171,7 +171,7 @@ class ApprovalAdmin(ReadOnlyAdmin):
             )
         by, because = name_of(request.user), form.cleaned_data["because"]
         try:
-            voided = void(approval, by=by, because=because, now=timezone.now())
+            voided = void(approval, by=by, because=because, now=instants.now())
         except Busy:
             return self.decided(request, approval, NOTHING_CHANGED, messages.ERROR)
         if not voided:
@@ -193,7 +193,7 @@ def is_unused(approval: Approval) -> bool:
     operation = approval.operation
     if operation.state != Operation.State.OPEN:
         return False
-    return approval in unused_approvals(operation, timezone.now())
+    return approval in unused_approvals(operation, instants.now())
 
 
 @admin.register(Decline)

@@ -10,14 +10,21 @@ from django.contrib import admin
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.http import HttpRequest
-from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from poppy_operations.declarations.registry import registry
 from poppy_operations.gate.revisions import seconds
 from poppy_operations.lifecycle.claims import is_lapsed, lapsed
 from poppy_operations.lifecycle.settling import can_settle, settleable
-from poppy_operations.models import Agent, Approval, Decline, Operation, Performance, Settlement
+from poppy_operations.models import (
+    Agent,
+    Approval,
+    Decline,
+    Operation,
+    Performance,
+    Settlement,
+    instants,
+)
 from poppy_operations.models.databases import write_alias
 
 PERFORMING = Operation.State.PERFORMING
@@ -78,7 +85,7 @@ class StandingFilter(ChoiceFilter):
     ) -> QuerySet[Operation] | None:
         """Find the operations of the chosen standing."""
         name = self.chosen()
-        return None if name is None else queryset.filter(in_standing(name, timezone.now()))
+        return None if name is None else queryset.filter(in_standing(name, instants.now()))
 
 
 def _of_it(model: Any, **conditions: Any) -> Exists:
@@ -128,7 +135,7 @@ class HappeningFilter(ChoiceFilter):
     ) -> QuerySet[Operation] | None:
         """Find the operations that it happened to."""
         name = self.chosen()
-        return None if name is None else queryset.filter(HAPPENINGS[name][1](timezone.now()))
+        return None if name is None else queryset.filter(HAPPENINGS[name][1](instants.now()))
 
 
 class ActionFilter(ChoiceFilter):

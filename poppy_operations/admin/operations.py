@@ -10,7 +10,6 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, path
-from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -33,7 +32,7 @@ from poppy_operations.declarations.registry import registry
 from poppy_operations.lifecycle.durable import Busy
 from poppy_operations.lifecycle.settling import can_settle
 from poppy_operations.logs import about, log_of
-from poppy_operations.models import Approval, Operation
+from poppy_operations.models import Approval, Operation, instants
 from poppy_operations.models.databases import write_alias
 
 TWO_LINES = '{}<div class="poppy-quiet">{}</div>'
@@ -111,7 +110,7 @@ class OperationAdmin(ReadOnlyAdmin):
     @admin.display(description=_("standing"))
     def where_it_stands(self, operation: Operation) -> SafeString:
         """Say where the operation stands now."""
-        name = standing(operation, timezone.now())
+        name = standing(operation, instants.now())
         label = STANDINGS[name]
         return format_html('<span class="poppy-standing poppy-{}">{}</span>', name, label)
 
@@ -129,7 +128,7 @@ class OperationAdmin(ReadOnlyAdmin):
     ) -> HttpResponse:
         """Show the operation with its history, and what can be decided about it."""
         operation: Operation = context["original"]
-        now = timezone.now()
+        now = instants.now()
         name = standing(operation, now)
         context |= {
             "title": operation.operation_id,
@@ -152,13 +151,13 @@ class OperationAdmin(ReadOnlyAdmin):
         is_allowed = request.user.has_perm("poppy_operations.void_approval")
         if operation.state != Operation.State.OPEN or not is_allowed or browser_of(request).marked:
             return set()
-        return {approval.pk for approval in unused_approvals(operation, timezone.now())}
+        return {approval.pk for approval in unused_approvals(operation, instants.now())}
 
     def settle_view(self, request: HttpRequest, operation: Operation) -> HttpResponse:
         """Ask what became of an attempt, and settle it."""
         if not self.has_settle_permission(request):
             raise PermissionDenied
-        now = timezone.now()
+        now = instants.now()
         if not can_settle(operation, now):
             return self.decided(request, operation, TOO_LATE, messages.WARNING)
         may_void = request.user.has_perm("poppy_operations.void_approval")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from django.http import HttpRequest
-from django.utils import timezone
 
 from poppy_operations.browser import marks
 from poppy_operations.browser.given_logins import is_joining
 from poppy_operations.browser.joins import end_join
 from poppy_operations.browser.state import Over, forget_join
+from poppy_operations.models import instants
 
 
 def hand_back(request: HttpRequest) -> bool:
@@ -25,7 +25,7 @@ def hand_back(request: HttpRequest) -> bool:
         return False
     if marks.MARK in session:
         forget_join(request)
-        end_join(marks.join_key(session), Over.HANDED_BACK, timezone.now())
+        end_join(marks.join_key(session), Over.HANDED_BACK, instants.now())
         session.cycle_key()  # while it is marked, so that the old key stays the agent's
         marks.remove(session)
     marks.note_fate(request, marks.Fate.HANDED_BACK)

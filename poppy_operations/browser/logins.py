@@ -14,12 +14,12 @@ from typing import Any
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest
-from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
 
 from poppy_operations.browser import marks
 from poppy_operations.browser.joins import end_join, follow_key
 from poppy_operations.browser.state import Over, ended_login, note_ended_login, read_join
+from poppy_operations.models import instants
 
 # Where Django's authentication middleware keeps the users that it has read.
 _DJANGO_CACHES = ("_cached_user", "_acached_user")
@@ -91,7 +91,7 @@ def settle_session(request: HttpRequest, status: int) -> None:
     over = ended_login(request)
     if over is not None:
         if over in (Over.EXPIRED, Over.REVOKED):
-            end_join(pk, over, timezone.now())
+            end_join(pk, over, instants.now())
         session.cycle_key()
     else:
         follow_key(pk, old_key, session.session_key or "")

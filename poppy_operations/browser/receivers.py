@@ -8,12 +8,12 @@ from django.contrib.auth.signals import user_logged_in, user_logged_out
 from django.contrib.sessions.backends.base import SessionBase
 from django.dispatch import receiver
 from django.http import HttpRequest
-from django.utils import timezone
 
 from poppy_operations.browser import marks, renewing
 from poppy_operations.browser.given_logins import is_joining
 from poppy_operations.browser.joins import end_join
 from poppy_operations.browser.state import Over, forget_join
+from poppy_operations.models import instants
 
 
 @receiver(user_logged_in, dispatch_uid="poppy_operations.own_login")
@@ -56,7 +56,7 @@ def end_join_at_sign_out(request: HttpRequest | None, **_named: Any) -> None:
         return
     marks.note_fate(request, marks.Fate.SIGNED_OUT)
     forget_join(request)
-    end_join(marks.join_key(session), Over.SIGNED_OUT, timezone.now())
+    end_join(marks.join_key(session), Over.SIGNED_OUT, instants.now())
     # Django empties the session next. Others that send the signal may not, and a login must not
     # stay behind in a session that has lost its mark.
     marks.remove_login(session)

@@ -11,11 +11,10 @@ from enum import StrEnum
 from django.contrib.auth import SESSION_KEY, get_user
 from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest
-from django.utils import timezone
 
 from poppy_operations.browser import marks
 from poppy_operations.company import account_of
-from poppy_operations.models import Agent, Join
+from poppy_operations.models import Agent, Join, instants
 from poppy_operations.models.databases import write_alias
 from poppy_operations.sessions.session import Session
 
@@ -104,7 +103,7 @@ def read_join(request: HttpRequest) -> ReadJoin:
     """Read the join of the request's Django session, once; ``join`` only while it is live."""
     read: ReadJoin | None = getattr(request, _READ, None)
     if read is None:
-        read = _read_join(request, timezone.now())
+        read = _read_join(request, instants.now())
         setattr(marks.django_request(request), _READ, read)
     return read
 

@@ -8,8 +8,6 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from django.utils import timezone
-
 from poppy_operations.declarations.current import CurrentOperation
 from poppy_operations.declarations.declared_action import DeclaredAction
 from poppy_operations.declarations.terms import Terms
@@ -18,7 +16,7 @@ from poppy_operations.gate.comparing import RequestContent
 from poppy_operations.gate.door import Asker, Results
 from poppy_operations.gate.parts import Parts, is_earlier, keyed
 from poppy_operations.gate.sync_and_async import Steps, site
-from poppy_operations.models import Revision
+from poppy_operations.models import Revision, instants
 from poppy_operations.protocol import interfaces
 from poppy_operations.protocol.interfaces import Interface
 from poppy_operations.protocol.owner import Owner
@@ -48,7 +46,7 @@ class Job:
     body: Callable[[CurrentOperation], Any]
     request: Any = None
     transactions: Sequence[str] = ()
-    now: datetime = field(default_factory=timezone.now)
+    now: datetime = field(default_factory=instants.now)
 
 
 @dataclass(kw_only=True)

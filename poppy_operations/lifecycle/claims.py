@@ -10,12 +10,11 @@ from datetime import datetime, timedelta
 
 from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Least
-from django.utils import timezone
 
 from poppy_operations.conf import conf
 from poppy_operations.declarations.declared_action import LONGEST_LEASE
 from poppy_operations.lifecycle.durable import committed, durably
-from poppy_operations.models import Approval, Operation
+from poppy_operations.models import Approval, Operation, instants
 from poppy_operations.models.databases import write_alias
 from poppy_operations.protocol.ids import new_attempt
 
@@ -131,7 +130,7 @@ def lapsed(now: datetime) -> Q:
 
 def _latest(now: datetime) -> datetime:
     """When an attempt may have begun at the latest; ``now`` may be when a long request came."""
-    return max(now, timezone.now()) + CLOCKS_DIFFER
+    return max(now, instants.now()) + CLOCKS_DIFFER
 
 
 def free(operation: Operation, now: datetime) -> bool:

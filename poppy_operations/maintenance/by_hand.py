@@ -7,11 +7,11 @@ from datetime import datetime
 from uuid import UUID
 
 from django.http import HttpResponseBase, JsonResponse
-from django.utils import timezone
 
 from poppy_operations.declarations.outcomes import Performed
 from poppy_operations.lifecycle.settling import can_settle, settle
 from poppy_operations.models import Operation, Performance
+from poppy_operations.models.instants import instant
 from poppy_operations.protocol.interfaces import interface_called
 from poppy_operations.protocol.stored_answer import StoredAnswer
 from poppy_operations.site_responses import as_sent, stored_answer
@@ -59,7 +59,7 @@ def settle_by_hand(
     or ``ValueError`` for a result that cannot be given as an answer.
     """
     answer = None if performed is None else answer_of(performed, operation)
-    moment = now or timezone.now()
+    moment = instant(now)
     if not can_settle(operation, moment):
         return False
     how = Performance.How.SETTLED

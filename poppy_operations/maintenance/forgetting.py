@@ -6,13 +6,12 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
-from django.utils import timezone
-
 from poppy_operations.browser.joins import purge_joins
 from poppy_operations.lifecycle import purging
 from poppy_operations.lifecycle.durable import Busy, busy_where_in_the_way, durably
 from poppy_operations.maintenance.batches import BATCH
 from poppy_operations.maintenance.results import Interrupted, Purged
+from poppy_operations.models.instants import instant
 
 
 def purge(*, now: datetime | None = None, dry_run: bool = False, batch: int = BATCH) -> Purged:
@@ -22,7 +21,7 @@ def purge(*, now: datetime | None = None, dry_run: bool = False, batch: int = BA
     an unexpired approval could still name. With ``dry_run`` nothing is deleted. Raises
     ``Interrupted``, which is ``Busy`` and says what was forgotten before.
     """
-    moment = now or timezone.now()
+    moment = instant(now)
     over = partial(purge_joins, moment - purging.MARGIN)
     done = Purged(0, 0)
     try:

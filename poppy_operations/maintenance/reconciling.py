@@ -7,8 +7,6 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime
 
-from django.utils import timezone
-
 from poppy_operations.declarations.outcomes import NotPerformed
 from poppy_operations.discovery import action_called
 from poppy_operations.gate.approvals import current_operation
@@ -21,6 +19,7 @@ from poppy_operations.maintenance.by_hand import answer_of
 from poppy_operations.maintenance.requeueing import requeue
 from poppy_operations.maintenance.results import Interrupted, Reconciled
 from poppy_operations.models import Operation, Performance
+from poppy_operations.models.instants import instant
 
 
 def reconcile(*, now: datetime | None = None, dry_run: bool = False) -> Reconciled:
@@ -44,15 +43,15 @@ def reconcile(*, now: datetime | None = None, dry_run: bool = False) -> Reconcil
 
 def _would_end(now: datetime | None) -> Iterator[str]:
     """Say what would end, as far as that is known without asking."""
-    moment = now or timezone.now()
+    moment = instant(now)
     for operation in in_batches(attempts_over(moment)):
         yield "freed" if claims.is_lapsed(operation, moment) else "still_unknown"
 
 
 def _ends(now: datetime | None) -> Iterator[str]:
     """End what can be ended, and say how."""
-    for found in in_batches(attempts_over(now or timezone.now()).only("pk")):
-        moment = now or timezone.now()
+    for found in in_batches(attempts_over(instant(now)).only("pk")):
+        moment = instant(now)
         examined = attempts_over(moment).select_related("approval__revision").filter(pk=found.pk)
         operation = examined.first()
         if operation is not None:

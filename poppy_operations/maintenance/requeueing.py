@@ -5,13 +5,12 @@ from __future__ import annotations
 import logging
 from datetime import datetime, timedelta
 
-from django.utils import timezone
-
 from poppy_operations.gate.performing.queued import hand_over
 from poppy_operations.lifecycle import queueing
 from poppy_operations.maintenance.batches import in_batches
 from poppy_operations.models import Operation
 from poppy_operations.models.databases import write_alias
+from poppy_operations.models.instants import instant
 from poppy_operations.sessions.agents import revoked_client_ids
 
 logger = logging.getLogger("poppy_operations")
@@ -28,7 +27,7 @@ def requeue(*, now: datetime | None = None, dry_run: bool = False) -> int:
     queue that takes nothing is logged, and tried again later. With ``dry_run`` they are only
     counted. Raises ``Busy`` where the database is in the way.
     """
-    moment = now or timezone.now()
+    moment = instant(now)
     waiting = (
         Operation.objects.using(write_alias())
         .filter(

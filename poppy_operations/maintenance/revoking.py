@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from django.utils import timezone
-
 from poppy_operations.browser.joins import end_joins_of
 from poppy_operations.lifecycle.durable import busy_where_in_the_way
 from poppy_operations.models import Agent
+from poppy_operations.models.instants import instant
 from poppy_operations.sessions.agents import revoke_agent
 
 
@@ -20,5 +19,5 @@ def revoke(client_id: str, *, now: datetime | None = None) -> Agent:
     """
     with busy_where_in_the_way():
         agent = revoke_agent(client_id)
-        end_joins_of(agent, now or timezone.now())
+        end_joins_of(agent, instant(now))
     return agent

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from django.urls import NoReverseMatch, reverse
-from django.utils import timezone
 
 from poppy_operations.discovery import action_called
 from poppy_operations.lifecycle import claims
@@ -14,6 +13,7 @@ from poppy_operations.lifecycle.durable import busy_where_in_the_way
 from poppy_operations.maintenance.batches import attempts_over, in_batches
 from poppy_operations.maintenance.results import Stuck
 from poppy_operations.models import Operation
+from poppy_operations.models.instants import instant
 
 FIND_OUT = "Look for the idempotency key where the action reaches, then settle the operation."
 NEXT_STEPS = {
@@ -26,7 +26,7 @@ NEXT_STEPS = {
 
 def stuck(*, now: datetime | None = None) -> Sequence[Stuck]:
     """List the operations that do not end by themselves, the oldest first. Raises ``Busy``."""
-    moment = now or timezone.now()
+    moment = instant(now)
     with busy_where_in_the_way():
         found = [_stuck(operation, moment) for operation in in_batches(attempts_over(moment))]
     return sorted(found, key=lambda item: item.since)

@@ -7,6 +7,7 @@ from typing import ClassVar
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from poppy_operations.models.instants import InstantField
 from poppy_operations.models.lengths import (
     DIGEST_LENGTH,
     ID_LENGTH,
@@ -34,14 +35,14 @@ class Agent(models.Model):
         help_text=_("Empty: the keys were given when the agent was added."),
     )
     jwks = models.TextField(_("key set"), blank=True)
-    keys_loaded_at = models.DateTimeField(_("keys loaded at"), null=True, blank=True)
-    keys_tried_at = models.DateTimeField(_("keys tried at"), null=True, blank=True)
-    keys_failing_since = models.DateTimeField(_("keys failing since"), null=True, blank=True)
+    keys_loaded_at = InstantField(_("keys loaded at"), null=True, blank=True)
+    keys_tried_at = InstantField(_("keys tried at"), null=True, blank=True)
+    keys_failing_since = InstantField(_("keys failing since"), null=True, blank=True)
     status = models.CharField(
         _("status"), max_length=10, choices=Status.choices, default=Status.ALLOWED
     )
-    revoked_at = models.DateTimeField(_("revoked at"), null=True, blank=True)
-    created_at = models.DateTimeField(_("added at"), auto_now_add=True)
+    revoked_at = InstantField(_("revoked at"), null=True, blank=True)
+    created_at = InstantField(_("added at"), auto_now_add=True)
 
     class Meta:
         verbose_name = _("Personal Agent")
@@ -58,7 +59,7 @@ class Join(models.Model):
         Agent, on_delete=models.CASCADE, related_name="joins", verbose_name=_("Personal Agent")
     )
     ticket_digest = models.CharField(max_length=DIGEST_LENGTH, unique=True, editable=False)
-    ticket_expires_at = models.DateTimeField(_("ticket expires at"))
+    ticket_expires_at = InstantField(_("ticket expires at"))
     user_id = models.CharField(_("User ID"), max_length=ID_LENGTH)
     account = models.CharField(_("account"), max_length=ID_LENGTH, null=True, blank=True)
     sid = models.CharField(_("Session ID"), max_length=ID_LENGTH)
@@ -66,14 +67,14 @@ class Join(models.Model):
     return_to = models.CharField(max_length=RETURN_TO_LENGTH, blank=True, editable=False)
     cookie_name = models.CharField(max_length=NAME_LENGTH, blank=True, editable=False)
     cookie_digest = models.CharField(max_length=DIGEST_LENGTH, blank=True, editable=False)
-    created_at = models.DateTimeField(_("created at"))
-    redeemed_at = models.DateTimeField(_("redeemed at"), null=True, blank=True)
+    created_at = InstantField(_("created at"))
+    redeemed_at = InstantField(_("redeemed at"), null=True, blank=True)
     session_key_digest = models.CharField(
         max_length=DIGEST_LENGTH, null=True, blank=True, editable=False
     )
     gave_login = models.BooleanField(_("gave a login"), default=False)
-    expires_at = models.DateTimeField(_("expires at"))
-    ended_at = models.DateTimeField(_("ended at"), null=True, blank=True)
+    expires_at = InstantField(_("expires at"))
+    ended_at = InstantField(_("ended at"), null=True, blank=True)
     ended_because = models.CharField(_("ended because"), max_length=40, blank=True)
 
     class Meta:

@@ -8,6 +8,7 @@ from typing import ClassVar
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from poppy_operations.models.instants import InstantField
 from poppy_operations.models.lengths import (
     ACTION_LENGTH,
     DIGEST_LENGTH,
@@ -54,7 +55,7 @@ class Operation(models.Model):
     slot = models.CharField(max_length=DIGEST_LENGTH, null=True, blank=True, editable=False)
     state = models.CharField(_("state"), max_length=10, choices=State.choices, default=State.OPEN)
     revision_count = models.PositiveIntegerField(_("revisions"), default=0)
-    created_at = models.DateTimeField(_("first returned at"))
+    created_at = InstantField(_("first returned at"))
 
     # The current attempt.
     attempt = models.CharField(max_length=32, editable=False)
@@ -72,10 +73,10 @@ class Operation(models.Model):
     )
     effects = models.CharField(_("effects"), max_length=10, choices=Effects.choices, blank=True)
     lease_s = models.PositiveIntegerField(_("lease in seconds"), default=0)
-    lease_until = models.DateTimeField(_("lease until"), null=True, blank=True)
-    enqueued_at = models.DateTimeField(null=True, blank=True, editable=False)
-    started_at = models.DateTimeField(_("started at"), null=True, blank=True)
-    outcome_unknown_since = models.DateTimeField(_("outcome unknown since"), null=True, blank=True)
+    lease_until = InstantField(_("lease until"), null=True, blank=True)
+    enqueued_at = InstantField(null=True, blank=True, editable=False)
+    started_at = InstantField(_("started at"), null=True, blank=True)
+    outcome_unknown_since = InstantField(_("outcome unknown since"), null=True, blank=True)
 
     # What a worker's last attempt said where it did nothing: the answer to one repeat.
     refusal = models.TextField(null=True, blank=True, editable=False)
@@ -141,11 +142,11 @@ class Revision(models.Model):
     content_digest = models.CharField(max_length=DIGEST_LENGTH, editable=False)
     content_fields = models.TextField(editable=False, default="{}")
     summary = models.TextField(_("summary"), null=True, blank=True)
-    returned_at = models.DateTimeField(_("returned at"))
-    expires_at = models.DateTimeField(_("expires at"))
+    returned_at = InstantField(_("returned at"))
+    expires_at = InstantField(_("expires at"))
     lifetime_s = models.PositiveIntegerField(_("lifetime in seconds"))
-    looked_up_at = models.DateTimeField(_("looked up at"), null=True, blank=True)
-    retired_at = models.DateTimeField(_("retired at"), null=True, blank=True)
+    looked_up_at = InstantField(_("looked up at"), null=True, blank=True)
+    retired_at = InstantField(_("retired at"), null=True, blank=True)
 
     class Meta:
         verbose_name = _("revision")
@@ -191,8 +192,8 @@ class Approval(models.Model):
     )
     sid = models.CharField(_("Session ID"), max_length=ID_LENGTH, blank=True)
     person = models.CharField(_("reviewer"), max_length=ID_LENGTH, blank=True)
-    received_at = models.DateTimeField(_("received at"))
-    voided_at = models.DateTimeField(_("voided at"), null=True, blank=True)
+    received_at = InstantField(_("received at"))
+    voided_at = InstantField(_("voided at"), null=True, blank=True)
     voided_by = models.CharField(_("voided by"), max_length=ID_LENGTH, blank=True)
     voided_because = models.TextField(_("voided because"), blank=True)
 
@@ -220,7 +221,7 @@ class Decline(models.Model):
     alternative = models.TextField(_("alternative"), null=True, blank=True)
     rule = models.CharField(_("rule"), max_length=NAME_LENGTH)
     sid = models.CharField(_("Session ID"), max_length=ID_LENGTH, blank=True)
-    declined_at = models.DateTimeField(_("declined at"))
+    declined_at = InstantField(_("declined at"))
 
     class Meta:
         verbose_name = _("decline")
@@ -260,7 +261,7 @@ class Performance(models.Model):
     status = models.PositiveSmallIntegerField(_("status"))
     headers = models.TextField(_("headers"), default="[]")
     body = models.BinaryField(null=True, blank=True, editable=False)
-    finished_at = models.DateTimeField(_("finished at"))
+    finished_at = InstantField(_("finished at"))
 
     class Meta:
         verbose_name = _("performance")
@@ -286,10 +287,10 @@ class Settlement(models.Model):
     outcome = models.CharField(_("outcome"), max_length=14, choices=Outcome.choices)
     settled_by = models.CharField(_("settled by"), max_length=ID_LENGTH)
     because = models.TextField(_("because"), blank=True)
-    settled_at = models.DateTimeField(_("settled at"))
+    settled_at = InstantField(_("settled at"))
     # Copies of what the operation said of the attempt, which its end wipes out there.
-    started_at = models.DateTimeField(_("started at"), null=True, blank=True)
-    unknown_since = models.DateTimeField(_("outcome unknown since"), null=True, blank=True)
+    started_at = InstantField(_("started at"), null=True, blank=True)
+    unknown_since = InstantField(_("outcome unknown since"), null=True, blank=True)
 
     class Meta:
         verbose_name = _("settlement")

@@ -15,7 +15,6 @@ from django.core.exceptions import SuspiciousOperation
 from django.db import DatabaseError, InterfaceError
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, HttpResponseNotAllowed
 from django.http.request import RawPostDataException
-from django.utils import timezone
 from rest_framework.parsers import JSONParser
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
@@ -27,6 +26,7 @@ from poppy_operations.doors.http_asker import HttpAsker
 from poppy_operations.gate.answers import BUSY, EndpointAnswer, OperationStatus, Recorded
 from poppy_operations.gate.references import at_endpoint
 from poppy_operations.lifecycle.durable import Busy
+from poppy_operations.models import instants
 from poppy_operations.protocol import wire
 from poppy_operations.protocol.interfaces import API
 from poppy_operations.responses import respond
@@ -69,7 +69,7 @@ class OperationsEndpoint(APIView):
         django_request = request._request  # noqa: SLF001  there is no other way to it
         try:
             answer = at_endpoint(
-                HttpAsker(django_request), _reference(django_request), timezone.now()
+                HttpAsker(django_request), _reference(django_request), instants.now()
             )
         except (Busy, DatabaseError, InterfaceError):
             logger.warning("The database was in the way; nothing was recorded.", exc_info=True)

@@ -18,7 +18,6 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonRes
 from django.http.request import RawPostDataException
 from django.shortcuts import render
 from django.urls import get_script_prefix, reverse
-from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
@@ -33,7 +32,7 @@ from poppy_operations.conf import conf
 from poppy_operations.gate.answers import INVALID_REQUEST
 from poppy_operations.gate.callers import error_answer
 from poppy_operations.lifecycle.durable import Busy, busy_where_in_the_way
-from poppy_operations.models import Join
+from poppy_operations.models import Join, instants
 from poppy_operations.models.lengths import NAME_LENGTH, RETURN_TO_LENGTH
 from poppy_operations.responses.bodies import refused
 from poppy_operations.sessions.refusals import InsufficientScope, InvalidSession, SessionRefused
@@ -69,7 +68,7 @@ def join(request: HttpRequest) -> HttpResponse:
         session = verified_session(request)
         _check_account(session)
         wanted = _wanted(request)
-        ticket = joins.issue_ticket(session, now=timezone.now(), **wanted)
+        ticket = joins.issue_ticket(session, now=instants.now(), **wanted)
     except SessionRefused as refusal:
         return refused(error_answer(refusal))
     except BadRequest as error:
@@ -187,7 +186,7 @@ def ticket(request: HttpRequest, ticket: str) -> HttpResponse:
     A browser with a login of its own is asked first, since whoever sends its User here may not
     be the User's agent. Used, expired and unknown tickets look the same.
     """
-    now = timezone.now()
+    now = instants.now()
     foreign = _foreign_navigation(request)
     if foreign:
         joins.log_refused_ticket(foreign)

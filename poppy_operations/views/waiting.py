@@ -10,13 +10,13 @@ from django.contrib.sessions.backends.base import SessionBase
 from django.db import DatabaseError, InterfaceError
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import get_token
-from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_GET
 
 from poppy_operations.atomic_requests import never_atomic
 from poppy_operations.doors.http_asker import HttpAsker
 from poppy_operations.gate.references import watched
+from poppy_operations.models import instants
 from poppy_operations.protocol.ids import is_ref
 from poppy_operations.responses.bodies import json_answer
 
@@ -38,7 +38,7 @@ def waiting(request: HttpRequest, watch: str) -> HttpResponse:
     request of the browser writes meanwhile.
     """
     try:
-        status = watched(HttpAsker(request), watch, timezone.now()) if is_ref(watch) else "unknown"
+        status = watched(HttpAsker(request), watch, instants.now()) if is_ref(watch) else "unknown"
         response = json_answer({"status": status, **_csrf_token(request, status)})
     except (DatabaseError, InterfaceError):
         logger.warning("The database was in the way of a waiting page.", exc_info=True)

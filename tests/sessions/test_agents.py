@@ -318,7 +318,7 @@ def test_without_time_zones_the_same_holds(
     refresh_keys(published)
     agent = known_agent(published.client_id)
     assert agent.keys_loaded_at is not None
-    assert agent.keys_loaded_at.tzinfo is None
+    assert agent.keys_loaded_at.tzinfo is UTC
     now = epoch(agent.keys_loaded_at)
     assert abs(now - epoch(datetime.now(UTC))) < 60
     assert len(AgentKeys(agent).matching(alg="ES256", kid="k1", now=now)) == 1

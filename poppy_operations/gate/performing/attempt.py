@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from django.utils import timezone
-
 from poppy_operations.declarations.current import ApprovedOperation
 from poppy_operations.declarations.outcomes import Verdict
 from poppy_operations.gate.answers import Answer, Lost, Replay
@@ -19,7 +17,7 @@ from poppy_operations.gate.sync_and_async import Steps, database, site
 from poppy_operations.lifecycle import claims
 from poppy_operations.lifecycle.durable import Busy, busy_where_in_the_way
 from poppy_operations.logs import log_of
-from poppy_operations.models import Approval, Operation, Revision
+from poppy_operations.models import Approval, Operation, Revision, instants
 from poppy_operations.models.databases import write_alias
 from poppy_operations.protocol.approval import ApprovalStatement
 from poppy_operations.protocol.ids import new_attempt
@@ -68,7 +66,7 @@ class Attempt:
                 attempt=self.token,
                 effects=action.effects,
                 lease_s=action.lease_s,
-                now=timezone.now(),
+                now=instants.now(),
                 queued=action.background,
             )
         except Busy:

@@ -11,7 +11,6 @@ from typing import Any
 
 from django.core.signals import got_request_exception
 from django.db import DatabaseError, InterfaceError
-from django.utils import timezone
 
 from poppy_operations.declarations.outcomes import NotPerformed, Verdict
 from poppy_operations.gate.answers import Answer, Outcome, PlainlyPerformed, SiteAnswer
@@ -27,6 +26,7 @@ from poppy_operations.gate.sync_and_async import Steps, database, site
 from poppy_operations.lifecycle import finishing
 from poppy_operations.lifecycle.durable import Busy
 from poppy_operations.lifecycle.finishing import Finish
+from poppy_operations.models import instants
 from poppy_operations.protocol.stored_answer import StoredAnswer
 
 
@@ -105,7 +105,7 @@ def _finish_external(attempt: Attempt, stored: StoredAnswer) -> None:
             attempt.approval,
             stored,
             attempt=attempt.token,
-            now=timezone.now(),
+            now=instants.now(),
         )
     except (Busy, DatabaseError, InterfaceError) as raised:
         # It happened; reconcile or a person will say so once the lease is over.
@@ -122,7 +122,7 @@ def _finish_external(attempt: Attempt, stored: StoredAnswer) -> None:
 def _outcome_unknown(attempt: Attempt, raised: BaseException | None) -> None:
     attempt.log(logging.ERROR, "Nobody knows whether an external action took effect.", raised)
     try:
-        finishing.mark_unknown(attempt.operation, attempt.token, timezone.now())
+        finishing.mark_unknown(attempt.operation, attempt.token, instants.now())
     except Exception as error:  # noqa: BLE001  after the effect no fault may read as a failure
         attempt.log(
             logging.ERROR, "The unknown outcome could not be marked; its lease ends it.", error

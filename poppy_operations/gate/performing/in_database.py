@@ -15,7 +15,6 @@ from django.db import (
     transaction,
 )
 from django.db.transaction import TransactionManagementError
-from django.utils import timezone
 
 from poppy_operations.declarations.outcomes import NotPerformed, Verdict
 from poppy_operations.declarations.terms import Terms
@@ -32,6 +31,7 @@ from poppy_operations.gate.sync_and_async import Steps, database, deciding, site
 from poppy_operations.lifecycle import claims, finishing
 from poppy_operations.lifecycle.durable import Busy, enter_outermost, is_contention
 from poppy_operations.lifecycle.passing import passes
+from poppy_operations.models import instants
 from poppy_operations.models.databases import write_alias
 
 logger = logging.getLogger("poppy_operations")
@@ -135,7 +135,7 @@ def _close(attempt: Attempt, stack: ExitStack, ended: Ended | OtherTerms) -> Out
             attempt.approval,
             attempt.answer(ended.result),
             attempt=attempt.token,
-            now=timezone.now(),
+            now=instants.now(),
         )
         if not finished:
             raise _TakenOver  # noqa: TRY301  the transaction has to see it
