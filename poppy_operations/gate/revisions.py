@@ -24,7 +24,7 @@ def seconds(now: datetime) -> datetime:
 
 def is_expired(revision: Revision, now: datetime) -> bool:
     """Whether an approval of the revision comes too late (AMB-16)."""
-    return revision.expires_at < seconds(now)
+    return bool(revision.expires_at < seconds(now))
 
 
 def named_revision(operation_id: str, revision: str, approver: str) -> Revision | None:

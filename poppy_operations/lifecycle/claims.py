@@ -114,7 +114,7 @@ def is_lapsed(operation: Operation, now: datetime) -> bool:
         is_ahead = operation.started_at > _latest(now)
     else:
         return False
-    return operation.lease_until < now or is_ahead
+    return bool(operation.lease_until < now) or is_ahead
 
 
 def lapsed(now: datetime) -> Q:
