@@ -25,7 +25,7 @@ from tests.shop.models import Item
 from tests.website.asking import ORDER, quiet, recorded
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
-migration = import_module("poppy_operations.migrations.0002_instants")
+migration = import_module("poppy_operations.migrations.0003_instants")
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
 # The moment at which the clocks are set back or forward.
 NIGHTS = {

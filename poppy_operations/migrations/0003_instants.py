@@ -54,7 +54,7 @@ def turn(apps: Any, connection: Any, turned: Callable[[datetime, tzinfo], dateti
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('poppy_operations', '0001_initial'),
+        ('poppy_operations', "0002_keyed_slots"),
     ]
 
     operations = [
