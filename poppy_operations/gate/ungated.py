@@ -12,6 +12,7 @@ from poppy_operations.gate.answers import Answer, SiteAnswer
 from poppy_operations.gate.calls import Call, asked_terms, denied
 from poppy_operations.gate.sync_and_async import Steps, database, site
 from poppy_operations.gate.transactions import mark_for_rollback, transacted
+from poppy_operations.lifecycle.durable import OuterTransaction
 from poppy_operations.models.databases import write_alias
 
 
@@ -29,12 +30,19 @@ def ungated(call: Call) -> Steps[Answer]:
 def perform_for_agent(call: Call, terms: Terms) -> Steps[Answer]:
     """Run the view for an agent that needs no approval, in transactions that can be rolled back.
 
-    A visitor's request keeps those that Django gives it, as if this app were not there.
+    A visitor's request keeps those that Django gives it, as if this app were not there. A view that
+    leaves its work to another gated one is run again without ours: what the other one claims has to
+    be committed before it acts, and what this one did is rolled back.
     """
     aliases = [alias for alias in call.transactions if alias != write_alias()]
     if write_alias() in call.transactions or call.action.effects == "database":
         aliases.append(write_alias())
-    return transacted(aliases, perform_ungated(call, terms, aliases))
+    try:
+        return (yield from transacted(aliases, perform_ungated(call, terms, aliases)))
+    except OuterTransaction:
+        if call.transactions:
+            raise
+        return (yield from perform_ungated(call, terms))
 
 
 def perform_ungated(call: Call, terms: Terms, ours: Sequence[str] = ()) -> Steps[Answer]:

@@ -11,9 +11,9 @@ from rest_framework.response import Response
 
 from poppy_operations import NotPerformed
 from poppy_operations.models import Operation
-from tests.api.agents import ApiClient
-from tests.api.orders import ApiBehaviour, OrderRequest
+from tests.agents import ApiClient
 from tests.shop.operations import Behaviour, OrderForm
+from tests.shop.orders import ApiBehaviour, OrderRequest
 
 pytestmark = pytest.mark.usefixtures("transactions")
 Effects = Callable[[], list[str]]

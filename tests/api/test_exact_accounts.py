@@ -21,9 +21,8 @@ from poppy_operations.models import Join, Operation
 from poppy_operations.sessions.refusals import InvalidSession
 from poppy_operations.sessions.session import Session
 from poppy_operations.testing.agents import PersonalAgent, TokenIssuer
-from tests.agents import HOST, SessionOf, approval_of
-from tests.api.agents import ApiClient, operation_in
-from tests.api.orders import ApiBehaviour
+from tests.agents import HOST, ApiClient, SessionOf, approval_of, operation_in
+from tests.shop.orders import ApiBehaviour
 
 Effects = Callable[[], list[str]]
 

@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 
 from poppy_operations.models import Operation, Revision
-from tests.api.agents import ApiClient, operation_in
+from tests.agents import ApiClient, operation_in
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("jacket")]
 Effects = Callable[[], list[str]]

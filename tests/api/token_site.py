@@ -24,9 +24,9 @@ from poppy_operations.decorators import personal_agents
 from poppy_operations.rest_framework import HasScope, PersonalAgentAuthentication
 from poppy_operations.sessions.refusals import InvalidToken
 from poppy_operations.sessions.tokens import AccessToken, TokenVerifier
-from tests.api.orders import order
 from tests.shop.models import Effect
 from tests.shop.operations import buy
+from tests.shop.orders import order
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class OpaqueTokens(TokenVerifier):
         if found is None or found.client_id is None:
             message = "The token is not known."
             raise InvalidToken(message)
-        return AccessToken(_user(found).pk, found.client_id, frozenset(), 2**40)
+        return AccessToken(str(_user(found).pk), found.client_id, frozenset(), 2**40)
 
 
 class NamesClients(Company):

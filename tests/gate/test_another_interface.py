@@ -59,6 +59,9 @@ class TelegramAsker:
     def is_agent(self) -> bool:
         return True
 
+    def shows_another_token(self) -> bool:
+        return False
+
     def user(self) -> Any:
         return None
 

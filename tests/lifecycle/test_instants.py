@@ -19,10 +19,10 @@ from poppy_operations.lifecycle import claims, purging, settling
 from poppy_operations.models import Agent, Join, Operation, Revision
 from poppy_operations.models.instants import instant
 from poppy_operations.sessions.clock import epoch, stored
-from tests.agents import SessionOf
+from tests.agents import ORDER, SessionOf
+from tests.asking import quiet, recorded
 from tests.lifecycle.rows import OWNER, approval_of, read, returned
 from tests.shop.models import Item
-from tests.website.asking import ORDER, quiet, recorded
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 migration = import_module("poppy_operations.migrations.0003_instants")

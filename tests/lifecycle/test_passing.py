@@ -19,7 +19,7 @@ from django.db import (
 from poppy_operations.lifecycle.durable import Busy, committed, durably
 from poppy_operations.lifecycle.passing import passes, word_of
 from poppy_operations.models import Agent
-from tests.lifecycle.rows import in_the_way
+from tests.connections import in_the_way
 
 SECRET = "what the User buys"
 

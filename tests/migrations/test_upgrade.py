@@ -19,10 +19,13 @@ from django.utils import timezone
 from poppy_operations.gate import earlier
 from poppy_operations.models import Operation, Revision
 from tests.agents import SessionOf, reference
-from tests.api.agents import ORDER as API_ORDER
-from tests.api.agents import ApiClient, operation_in
+from tests.agents import ORDER as API_ORDER
+from tests.agents import ApiClient
+from tests.agents import operation_in
 from tests.shop.operations import Behaviour
-from tests.website.asking import ORDER, ask, recorded
+from tests.agents import ORDER
+from tests.asking import ask
+from tests.asking import recorded
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("jacket")]
 Effects = Callable[[], list[str]]

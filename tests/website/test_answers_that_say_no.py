@@ -15,11 +15,11 @@ from django.template.response import TemplateResponse
 
 from poppy_operations import Terms
 from poppy_operations.doors import pages
-from tests.agents import SessionOf, reference
+from tests.agents import ORDER, SessionOf, reference
+from tests.asking import quiet, recorded
 from tests.shop.models import Item
 from tests.shop.operations import Behaviour, OrderForm
 from tests.website import answering
-from tests.website.asking import ORDER, quiet, recorded
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.website.answering")]
 Effects = Callable[[], list[str]]

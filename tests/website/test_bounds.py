@@ -16,10 +16,10 @@ from django.utils import timezone
 from poppy_operations.gate.revisions import BRIEF, live_revisions
 from poppy_operations.models import Operation, Revision
 from poppy_operations.protocol.owner import Owner
-from tests.agents import SessionOf, approval_of, reference
+from tests.agents import ORDER, SessionOf, approval_of, reference
+from tests.asking import ask, error, recorded
 from tests.shop.models import Item
 from tests.shop.operations import Behaviour
-from tests.website.asking import ORDER, ask, error, recorded
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("jacket")]
 Effects = Callable[[], list[str]]

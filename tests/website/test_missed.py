@@ -16,11 +16,10 @@ from django.urls import path
 from poppy_operations import Action, Terms, operation_of
 from poppy_operations.declarations.registry import registry
 from poppy_operations.models import Revision
-from tests.agents import SessionOf, approval_of, reference
-from tests.api.agents import operation_in
+from tests.agents import ORDER, SessionOf, approval_of, operation_in, reference
+from tests.asking import ask, recorded
 from tests.shop.operations import happen
 from tests.urls import urlpatterns as of_the_shop
-from tests.website.asking import ORDER, ask, recorded
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls(__name__), pytest.mark.usefixtures("jacket")]
 numbers = count()

@@ -12,12 +12,12 @@ from django.utils.log import AdminEmailHandler
 
 from poppy_operations.logs import LONGEST_TOLD
 from poppy_operations.models import Operation
-from tests.agents import SessionOf
+from tests.agents import ORDER, SessionOf
+from tests.asking import quiet, recorded
 from tests.shop.models import Item
 from tests.shop.operations import Behaviour
-from tests.website.asking import ORDER, quiet, recorded
 
-pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.website.site")]
+pytestmark = pytest.mark.django_db
 
 
 class Mailbox(AdminEmailHandler):

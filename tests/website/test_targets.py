@@ -13,8 +13,7 @@ from django.urls import re_path
 
 from poppy_operations import Action, Terms
 from poppy_operations.declarations.registry import registry
-from tests.agents import SessionOf, approval_of, reference
-from tests.api.agents import operation_in
+from tests.agents import SessionOf, approval_of, operation_in, reference
 from tests.shop.models import Effect
 from tests.urls import urlpatterns as of_the_shop
 

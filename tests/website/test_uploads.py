@@ -19,8 +19,7 @@ from rest_framework.request import Request
 
 from poppy_operations import Action, Terms, operation_of
 from poppy_operations.declarations.registry import registry
-from tests.agents import SessionOf, approval_of, reference
-from tests.api.agents import operation_in
+from tests.agents import SessionOf, approval_of, operation_in, reference
 from tests.shop.operations import happen
 from tests.urls import urlpatterns as of_the_shop
 

@@ -16,8 +16,7 @@ from oauth2_provider.models import Application
 from poppy_operations.company import get_company
 from poppy_operations.sessions.refusals import InvalidToken
 from poppy_operations.sessions.tokens import AccessToken
-from tests.agents import SessionOf
-from tests.api.agents import ApiClient
+from tests.agents import ApiClient, SessionOf
 from tests.packages.bearers import FIELD, HEADER, ORDERED, QUERY, Place
 from tests.packages.oauth_toolkit.issuing import Issuer
 
