@@ -216,6 +216,10 @@ def test_a_hook_that_cannot_be_called_is_refused(
     assert (action.reconcile_hook, action.decline_hook) == (None, None)
 
 
+def test_a_hook_that_does_not_show_what_it_takes_is_taken(actions: Declared) -> None:
+    assert actions("tests.hooked", perform=max).perform is max
+
+
 @pytest.mark.parametrize("name", ["reconcile", "decline"])
 def test_a_second_hook_does_not_replace_the_first_in_silence(name: str, actions: Declared) -> None:
     action = actions("tests.hooked")

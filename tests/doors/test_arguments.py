@@ -193,6 +193,10 @@ def test_terms_take_what_their_view_takes(
         put(view_of)
 
 
+def test_of_a_view_that_does_not_show_what_it_takes_nothing_is_asked(action: Action) -> None:
+    assert action.view(terms=terms)(max)  # type: ignore[type-var]  # a function without a signature
+
+
 def loading(function: Any) -> Any:
     """A decorator that hands on something else than it is called with."""
 
