@@ -24,7 +24,10 @@ from poppy_operations.models import Agent
 
 logger = logging.getLogger("poppy_operations")
 
-PERHAPS_HALF_DONE = _("The database was in the way, and it may be half done. Look, and try again.")
+PERHAPS_HALF_DONE = _(
+    "The database is locked, unreachable or read-only, and it may be half done. "
+    "Look, and try again."
+)
 
 
 @admin.register(Agent)

@@ -44,7 +44,9 @@ else:
 # An agent chooses its references, and may give many approvals the same one.
 FOUND_AT_MOST = 1000
 
-NOTHING_CHANGED = _("Nothing was changed: the database was in the way. Try again.")
+NOTHING_CHANGED = _(
+    "Nothing was changed: the database is locked, unreachable or read-only. Try again."
+)
 
 
 def refuse_agents_browser(request: HttpRequest) -> None:

@@ -59,9 +59,9 @@ def ensure_autocommit() -> None:
 
 
 def durably(write: Callable[[], T]) -> T:
-    """Run ``write`` in a commit of its own, once more where the database was in the way.
+    """Run ``write`` in a commit of its own, once more if the database did not let it.
 
-    Raises ``Busy`` where it is still in the way, and ``OuterTransaction`` where an outer
+    Raises ``Busy`` if it still is, and ``OuterTransaction`` where an outer
     transaction could undo the commit.
     """
     try:
@@ -104,7 +104,7 @@ def enter_outermost(stack: ExitStack) -> None:
 
 @contextmanager
 def busy_where_in_the_way() -> Iterator[None]:
-    """Raise ``Busy`` where the database is in the way, and will not be for ever.
+    """Raise ``Busy`` if the database is locked, unreachable or read-only, and will not be for ever.
 
     What does not pass by itself is raised as it is. The log names it by the database's own word:
     what the database says besides may hold values.

@@ -67,7 +67,11 @@ def _end_of(operation: Operation, now: datetime) -> str:
             return "freed" if claims.free(operation, now) else "still_unknown"
         return _reconciled(operation, now)
     except Busy:
-        _log_attempt(logging.WARNING, "The database was in the way of reconciling.", operation)
+        _log_attempt(
+            logging.WARNING,
+            "The database is locked, unreachable or read-only; still unknown.",
+            operation,
+        )
     except Exception as error:  # noqa: BLE001  whatever the site's hook does means still unknown
         _log_attempt(logging.ERROR, "The reconcile hook failed; still unknown.", operation, error)
     return "still_unknown"

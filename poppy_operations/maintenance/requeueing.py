@@ -25,7 +25,7 @@ def requeue(*, now: datetime | None = None, dry_run: bool = False) -> int:
     message of the same attempt finds it started, and does nothing. However often this runs, and
     two at once, an attempt gets one message in five minutes. Those of revoked agents get none. A
     queue that takes nothing is logged, and tried again later. With ``dry_run`` they are only
-    counted. Raises ``Busy`` where the database is in the way.
+    counted. Raises ``Busy`` if the database is locked, unreachable or read-only.
     """
     moment = instant(now)
     waiting = (

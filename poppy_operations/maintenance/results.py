@@ -33,7 +33,7 @@ class Reconciled:
 
 
 class Interrupted(Busy):
-    """The database was in the way of maintenance; ``done`` is what was done before, and stays."""
+    """The database could not be used any more; ``done`` is what was done before, and stays."""
 
     def __init__(self, done: Purged | Reconciled) -> None:
         super().__init__(done)
@@ -42,7 +42,8 @@ class Interrupted(Busy):
     def __str__(self) -> str:
         numbers = (f"{name.replace('_', ' ')} {n}" for name, n in counts(self.done).items())
         done = f"Done before, and it stays: {', '.join(numbers)}."
-        return f"The database was in the way: {self.__cause__}. {done}{self.advice}"
+        fault = f"The database is locked, unreachable or read-only: {self.__cause__}."
+        return f"{fault} {done}{self.advice}"
 
 
 @dataclass(frozen=True)

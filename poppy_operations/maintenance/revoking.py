@@ -14,8 +14,8 @@ from poppy_operations.sessions.agents import revoke_agent
 def revoke(client_id: str, *, now: datetime | None = None) -> Agent:
     """Revoke an agent: its Sessions are refused from now on, and its browsers' joins are over.
 
-    They stay over should the agent be allowed again. Raises ``UnknownAgent``, and ``Busy`` where
-    the database is in the way: do it again then, for the joins may not be over.
+    They stay over should the agent be allowed again. Raises ``UnknownAgent``, and ``Busy`` if
+    the database is locked, unreachable or read-only: do it again then, for the joins may go on.
     """
     with busy_where_in_the_way():
         agent = revoke_agent(client_id)

@@ -72,7 +72,10 @@ class OperationsEndpoint(APIView):
                 HttpAsker(django_request), _reference(django_request), instants.now()
             )
         except (Busy, DatabaseError, InterfaceError):
-            logger.warning("The database was in the way; nothing was recorded.", exc_info=True)
+            logger.warning(
+                "The database is locked, unreachable or read-only; nothing was recorded.",
+                exc_info=True,
+            )
             answer = BUSY
         return _response(answer, django_request)
 

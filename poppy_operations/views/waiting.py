@@ -41,7 +41,7 @@ def waiting(request: HttpRequest, watch: str) -> HttpResponse:
         status = watched(HttpAsker(request), watch, instants.now()) if is_ref(watch) else "unknown"
         response = json_answer({"status": status, **_csrf_token(request, status)})
     except (DatabaseError, InterfaceError):
-        logger.warning("The database was in the way of a waiting page.", exc_info=True)
+        logger.warning("The database could not be read for a waiting page.", exc_info=True)
         response = json_answer({"status": "later"}, 503, {"Retry-After": str(RETRY_AFTER_S)})
     _leave_unsaved(request)
     patch_vary_headers(response, ["Cookie"])

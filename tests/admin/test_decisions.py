@@ -260,7 +260,7 @@ def test_a_database_in_the_way_settles_nothing_and_says_so(
     with in_the_way("poppy_operations_settlement", 2):
         page = settle(settler, unknown, **NOT_PERFORMED)
 
-    assert "the database was in the way" in text(page)
+    assert "the database is locked, unreachable or read-only" in text(page)
     assert read(unknown).state == "performing"
 
 
@@ -384,7 +384,7 @@ def test_a_void_needs_a_reason_and_a_database(settler: Client, clock: Any) -> No
 
     assert "This field is required." in text(void(settler, approval, because=""))
     with in_the_way('UPDATE "poppy', 2):
-        assert "the database was in the way" in text(void(settler, approval))
+        assert "the database is locked, unreachable or read-only" in text(void(settler, approval))
     assert read(approval).voided_at is None
 
 
@@ -434,12 +434,12 @@ def test_a_database_in_the_way_of_revoking_is_said(
 
     monkeypatch.setattr(maintenance, "revoke", every_second_time)
     page = text(guard.post(url(Agent, of=agents[0]).replace("change", "revoke"), follow=True))
-    assert "The database was in the way" in page
+    assert "The database is locked, unreachable or read-only" in page
     assert not Agent.objects.filter(status="revoked").exists()
     chosen = {"action": "revoke", "_selected_action": [one.pk for one in agents]}
     page = text(guard.post(url(Agent), {**chosen, "confirmed": "yes"}, follow=True))
     assert "1 Personal Agent was revoked." in page
-    assert "The database was in the way" in page
+    assert "The database is locked, unreachable or read-only" in page
     assert Agent.objects.filter(status="revoked").count() == 1
 
 

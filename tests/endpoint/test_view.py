@@ -385,7 +385,7 @@ def test_a_database_that_is_in_the_way_is_no_failure(
     assert (response.status_code, response["Retry-After"]) == (503, "1")
     assert response.json() == {"error": "temporarily_unavailable"}
     assert response["Cache-Control"] == "no-store, private"
-    assert "The database was in the way" in caplog.text
+    assert "The database is locked, unreachable or read-only" in caplog.text
 
 
 def test_a_fault_of_ours_is_djangos_to_report(

@@ -336,7 +336,7 @@ def test_a_database_in_the_way_leaves_it_unknown(
     reaching.says = saying(Performed())
     with in_the_way("INSERT", 2):
         assert maintenance.reconcile(now=LEASE_OVER) == counted(still_unknown=1)
-    assert "in the way of reconciling" in caplog.text
+    assert "unreachable or read-only; still unknown" in caplog.text
     begun(returned(slot="lapsed"))
     with in_the_way("UPDATE", 4):
         assert maintenance.reconcile(now=LEASE_OVER) == counted(still_unknown=2)
@@ -941,7 +941,7 @@ def test_poppy_reconcile_says_where_to_look_for_what_stays_unknown(
     )
 
 
-IN_THE_WAY = "The database was in the way: database is locked."
+IN_THE_WAY = "The database is locked, unreachable or read-only: database is locked."
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def killed(clock: Clock) -> Operation:
 
 
 def busy(*_: Any, **__: Any) -> Any:
-    """What our own code meets where the database is in the way."""
+    """What our own code meets if the database is locked, unreachable or read-only."""
     raise Busy("database is locked")
 
 

@@ -51,7 +51,8 @@ class Command(BaseCommand):
             with busy_where_in_the_way():
                 verbs[verb](options)
         except Busy as error:
-            message = f"The database was in the way: {error}. It may be half done.{error.advice}"
+            fault = f"The database is locked, unreachable or read-only: {error}."
+            message = f"{fault} It may be half done.{error.advice}"
             raise CommandError(message) from error
         except (OSError, ValueError, UnknownAgent, KeysUnavailable) as error:
             raise CommandError(str(error)) from error

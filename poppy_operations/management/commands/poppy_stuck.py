@@ -28,7 +28,7 @@ class Command(BaseCommand):
         try:
             found = stuck()
         except Busy as error:
-            message = f"The database was in the way: {error}.{error.advice}"
+            message = f"The database is locked, unreachable or read-only: {error}.{error.advice}"
             raise CommandError(message) from error
         needing = [item for item in found if item.needs_somebody]
         if options["json"]:
