@@ -57,6 +57,29 @@ def _content(request: HttpRequest, action: str, ignore: Sequence[str]) -> Reques
     )
 
 
+# A view that shows itself on GET, and acts on everything else, acts on these as well.
+CLOSED_METHODS = frozenset({"HEAD", "OPTIONS", "TRACE"})
+
+
+def is_gated(method: str | None, methods: frozenset[str], held_by: tuple[Any, ...]) -> bool:
+    """Whether a request goes through the gate.
+
+    A handler of a class always does: another one of its class may call it, by whatever method.
+    """
+    return bool(held_by) or method in methods
+
+
+def closed_call(call: Call, method: str | None, methods: frozenset[str]) -> Call | None:
+    """The call of a method that is open to people alone; ``None`` if it is open to all."""
+    if method not in CLOSED_METHODS:
+        return None
+    return replace(call, open_methods=sorted({"GET", *methods}))
+
+
+def nothing() -> None:
+    """The terms of a request whose terms nobody asks for."""
+
+
 def split(
     args: tuple[Any, ...],
     kinds: type | tuple[type, ...] = HttpRequest,

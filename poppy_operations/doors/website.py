@@ -30,9 +30,12 @@ from poppy_operations.doors.gating import (
 from poppy_operations.doors.pages import Judge, PageResponses, refuse_judge
 from poppy_operations.doors.placement import refuse_class, refuse_ungated
 from poppy_operations.doors.plain import (
+    closed_call,
     holder,
+    is_gated,
     is_within,
     like,
+    nothing,
     plain_call,
     running_view,
     site_call,
@@ -69,9 +72,15 @@ def view_door(
 
     def call_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:
         request, before, rest = split(args)
-        if request.method not in gated_methods or is_within(action, request):
+        if is_within(action, request):
             return None
         before = holder(view, before)
+        if not is_gated(request.method, gated_methods, before):
+            shown = like(view, lambda operation: view(*args, **kwargs))
+            as_it_is = plain_call(
+                action, request, terms=nothing, body=shown, allowed=None, ignore=()
+            )
+            return closed_call(as_it_is, request.method, gated_methods)
         bound = partial(site_call, before=before, request=request, rest=rest, kwargs=kwargs)
         return plain_call(
             action,
@@ -125,7 +134,7 @@ def _entering(
         return plain_call(
             action,
             request,
-            terms=lambda: None,
+            terms=nothing,
             body=like(handler, lambda operation: handler(*args, **kwargs)),
             allowed=None if allowed is None else like(allowed, partial(bound, allowed)),
             ignore=ignore,

@@ -56,7 +56,8 @@ class Call(Job):
     ``allowed`` is the site's own code too. ``replay`` gives an answer again if its body was not
     stored, such as a stream's. ``interface`` is the door's own, for requests in a Session; what a
     joined browser sends is the website's whatever the door. ``prepare`` is called for an agent's
-    request before the site's code has its turn.
+    request before the site's code has its turn. ``open_methods`` is given if the method of the
+    request is open to people alone: the methods that agents may use there.
     """
 
     asker: Asker
@@ -67,6 +68,7 @@ class Call(Job):
     ignore: Sequence[str] = ()
     interface: Interface = interfaces.API
     conversation: str = ""
+    open_methods: Sequence[str] | None = None
 
     @cached_property
     def asked(self) -> RequestContent:

@@ -58,6 +58,9 @@ def _in_order(call: Call, way: Way) -> Steps[Answered]:
 
 
 def _to_the_body(call: Call, caller: Caller | Visitor) -> Steps[Answer]:
+    if call.open_methods is not None:
+        # The view may act on what it does not know; what it does for people is its own affair.
+        return (yield from _handled(call)) if isinstance(caller, Visitor) else _closed(call)
     if isinstance(caller, Visitor):
         return (yield from transacted(call.transactions, ungated(call)))
     denial = yield from transacted(call.transactions, denied(call))
@@ -70,6 +73,11 @@ def _to_the_body(call: Call, caller: Caller | Visitor) -> Steps[Answer]:
         return statement
     sent = call.asker.carries_approval()
     return (yield from decided(Findings(call, caller, sent=sent, statement=statement)))
+
+
+def _closed(call: Call) -> ErrorAnswer:
+    allow = ", ".join(call.open_methods or ())
+    return ErrorAnswer("invalid_request", headers={"Allow": allow}, status=405)
 
 
 def busy(call: Call, error: Busy) -> ErrorAnswer:

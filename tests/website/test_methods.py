@@ -107,3 +107,48 @@ def test_visitors_use_whatever_method_they_like(
 ) -> None:
     assert client.generic("MOVE", "/close/").content == b"closed"
     assert effects() == ["close MOVE"]
+
+
+class Calling(View):
+    """A handler that leaves its work to another one of the class."""
+
+    def get(self, request: HttpRequest) -> HttpResponseBase:
+        """Act, as the form does."""
+        return self.post(request)
+
+    @close.view(terms=close_terms)
+    def post(self, request: HttpRequest) -> HttpResponseBase:
+        """Act."""
+        Effect.objects.create(kind="close", key=str(request.method))
+        return HttpResponse("closed")
+
+
+urlpatterns.append(path("calling/", Calling.as_view()))
+
+
+@pytest.mark.parametrize("method", ["HEAD", "OPTIONS", "TRACE"])
+def test_what_only_shows_is_closed_to_agents_in_a_view_that_acts_on_the_rest(
+    method: str, signed_out: SessionOf, client: Any, effects: Callable[[], list[str]]
+) -> None:
+    for agents in (signed_out.browser(), signed_out.client):
+        headers = {} if agents is not signed_out.client else signed_out.headers()
+        refused = agents.generic(method, "/close/", headers=headers)
+        assert refused.status_code == 405
+        assert refused["Allow"] == "DELETE, GET, PATCH, POST, PUT"
+    assert effects() == []
+    # People get what the view does for them.
+    assert client.generic(method, "/close/").status_code == 200
+    assert effects() == [f"close {method}"]
+
+
+def test_a_gated_handler_is_gated_whoever_calls_it(
+    signed_out: SessionOf, client: Any, effects: Callable[[], list[str]]
+) -> None:
+    browser = signed_out.browser()
+    refused = browser.get("/calling/")
+    assert refused.status_code == 403
+    assert effects() == []
+    signed_out.approve(reference(refused)[1])
+    assert browser.get("/calling/").content == b"closed"
+    assert effects() == ["close GET"]
+    assert client.get("/calling/").content == b"closed"
