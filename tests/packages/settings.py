@@ -6,6 +6,8 @@ from tests.settings import *  # noqa: F403  the same site in all else
 
 # The shop of the tests has an external action that nobody reconciles.
 SILENCED_SYSTEM_CHECKS = ["poppy_operations.W005"]
+# Django 6.1 wants them named; earlier ones do not read it.
+MAILERS = {"default": {"BACKEND": "django.core.mail.backends.locmem.EmailBackend"}}
 OURS = "poppy_operations.middleware.PersonalAgentMiddleware"
 
 

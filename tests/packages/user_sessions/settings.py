@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
+
 from tests.packages import settings as plain
 from tests.packages.settings import *  # noqa: F403  the same site in all else
+
+# The package asks it for its own version, when it is imported.
+warnings.filterwarnings("ignore", "pkg_resources is deprecated as an API")
 
 INSTALLED_APPS = [
     "user_sessions" if app == "django.contrib.sessions" else app for app in plain.INSTALLED_APPS
