@@ -18,7 +18,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint format types imports migrations conformance clean docs \
+.PHONY: help demo test quick check lint format types imports migrations conformance clean docs \
 	conformance-check mutants bench bench-growth packages
 
 help: ## name the targets
@@ -32,6 +32,10 @@ demo: $(VENV)/.demo ## serve the demo shop on 127.0.0.1, PORT=8000
 test: $(VENV)/.test ## run the tests, but for those that need servers, a browser or packages
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 \
 		-m "not servers and not crash and not browser and not packages" $(PYTEST_ARGS)
+
+quick: $(VENV)/.test ## run the tests of the protocol, the gate and the lifecycle, in a minute
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 \
+		-m "not servers and not crash" tests/protocol tests/gate tests/lifecycle $(PYTEST_ARGS)
 
 packages: ## run the tests with other packages, in an environment of their own
 	@$(MAKE) --no-print-directory VENV=$(PACKAGES_VENV) $(PACKAGES_VENV)/.packages

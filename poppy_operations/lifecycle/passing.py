@@ -73,6 +73,8 @@ _CODES = frozenset(
         4031,  # idle for too long
     }
 )
+# Of something that does not exist: passes for a savepoint, which the victim of a deadlock has lost.
+_NOT_THERE = 1305
 # SQLite. Extended names begin with these.
 _SQLITE = (
     "SQLITE_BUSY",
@@ -106,5 +108,5 @@ def passes(error: BaseException) -> bool:
         # So does a client that has no connection.
         return not isinstance(error, InternalError)
     if isinstance(word, int):
-        return word in _CODES
+        return word in _CODES or (word == _NOT_THERE and "SAVEPOINT" in str(error))
     return word in _STATES or word.startswith((_CONNECTION, *_SQLITE))
