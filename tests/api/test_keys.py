@@ -12,7 +12,7 @@ from django.utils import timezone
 from poppy_operations.models import Operation, Revision
 from tests.agents import ApiClient, operation_in
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("jacket")]
+pytestmark = [pytest.mark.django_db, pytest.mark.database, pytest.mark.usefixtures("jacket")]
 Effects = Callable[[], list[str]]
 PATHS = ["/api/class/", "/api/plain/"]
 

@@ -27,7 +27,7 @@ from tests.agents import ORDER
 from tests.asking import ask
 from tests.asking import recorded
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("jacket")]
+pytestmark = [pytest.mark.django_db, pytest.mark.database, pytest.mark.usefixtures("jacket")]
 Effects = Callable[[], list[str]]
 key_slots = import_module("poppy_operations.migrations.0002_keyed_slots").key_slots
 
@@ -199,9 +199,7 @@ def test_every_slot_is_keyed_however_many_there_are(
     browser = signed_out.browser()
     for number in range(5):
         ask(browser, "/buy/", {**ORDER, "note": str(number)})
-    Operation.objects.filter(pk__in=Operation.objects.order_by("pk").values("pk")[:1]).update(
-        slot=None
-    )
+    Operation.objects.filter(pk=Operation.objects.earliest("pk").pk).update(slot=None)
     before = dict(Operation.objects.values_list("pk", "slot"))
     monkeypatch.setitem(key_slots.__globals__, "ROWS", 2)
     key_slots(apps, SimpleNamespace(connection=connection))

@@ -21,7 +21,7 @@ from tests.asking import ask, error, recorded
 from tests.shop.models import Item
 from tests.shop.operations import Behaviour
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("jacket")]
+pytestmark = [pytest.mark.django_db, pytest.mark.database, pytest.mark.usefixtures("jacket")]
 Effects = Callable[[], list[str]]
 CAP = 3
 
@@ -97,6 +97,7 @@ def columns(browser: Client, data: dict[str, str]) -> str:
     reads = [
         query["sql"] for query in captured.captured_queries if query["sql"].startswith("SELECT")
     ]
+    reads = [read.replace("`", '"') for read in reads]  # MariaDB's
     return "\n".join(read for read in reads if "poppy_operations_revision" in read)
 
 
