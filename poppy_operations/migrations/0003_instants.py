@@ -47,8 +47,7 @@ def turn(apps: Any, connection: Any, turned: Callable[[datetime, tzinfo], dateti
         for row in list(rows.values("pk", *names)) if names else ():
             pk = row.pop("pk")
             kept = {name: turned(value, zone) for name, value in row.items() if value is not None}
-            if kept:
-                rows.filter(pk=pk).update(**kept)
+            rows.filter(pk=pk).update(**kept)
 
 
 class Migration(migrations.Migration):

@@ -72,8 +72,8 @@ def _are_numbers_spelled_alike(value: object) -> bool | None:
 
     Level by level, so that each step looks at many values at once.
     """
-    level, alike = [value], True
-    for depth in range(DEEPEST_CONTENT + 1):
+    level, alike, depth = [value], True, 0
+    while True:
         kinds = set(map(type, level))
         if not kinds <= _JSON:
             return None
@@ -88,6 +88,7 @@ def _are_numbers_spelled_alike(value: object) -> bool | None:
         level = list(islice(members, MOST_VALUES + 1))
         if len(level) > MOST_VALUES:
             return None
+        depth += 1
     if depth == DEEPEST_CONTENT and kinds & {dict, list}:
         raise Unreadable
     return alike

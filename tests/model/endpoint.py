@@ -32,6 +32,8 @@ class Endpoint(Ground):
         if revision is None or revision.operation not in self.operations:
             return INVALID
         operation = revision.operation
+        if not any(one is revision for one in operation.revisions):
+            return INVALID  # It gave way to others.
         if operation.owner != owner:
             return Expected("challenge") if is_challenged(owner, operation.owner) else INVALID
         self.meet(operation)

@@ -166,11 +166,11 @@ class Wish:
     def approve(self, now: datetime, asked: Asked, reference: str = "approve_this") -> str:
         """Send an approval to the endpoint."""
         request = self._request(_approval(asked, reference))
-        return told(at_endpoint(request, asked.ref, now))
+        return told(at_endpoint(HttpAsker(request), asked.ref, now))
 
     def look_up(self, now: datetime, asked: Asked) -> str:
         """Ask the endpoint where it stands."""
-        return told(at_endpoint(self._request(None), asked.ref, now))
+        return told(at_endpoint(HttpAsker(self._request(None)), asked.ref, now))
 
     def _request(self, approval: dict[str, Any] | None) -> HttpRequest:
         headers = {"host": HOST, "Poppy-Session": "verified already"}

@@ -70,10 +70,12 @@ def clone(cell: Cell) -> Cell:
     """The same Session and browser for another thread."""
     other, session = copy(cell), cell.session
     other.session = SessionOf(AGENT, session.issuer, session.user_id, session.sid)
-    if cell.on_website:
-        cookies = {name: morsel.value for name, morsel in cell.browser.cookies.items()}
-        other.browser = Client(headers={"host": HOST})
-        other.browser.cookies.load(cookies)
+    other.request = copy(cell.request)
+    other.request.session = other.session
+    if cell.request.browser is not None:
+        cookies = {name: morsel.value for name, morsel in cell.request.browser.cookies.items()}
+        other.request.browser = Client(headers={"host": HOST})
+        other.request.browser.cookies.load(cookies)
     return other
 
 
