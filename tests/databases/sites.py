@@ -165,6 +165,8 @@ def wipe() -> None:
             connection.cursor() as cursor,
         ):
             for model in apps.get_models():
-                if model._meta.app_label in WRITTEN and router.allow_migrate_model(alias, model):
+                options = model._meta
+                is_written = options.managed and options.app_label in WRITTEN
+                if is_written and router.allow_migrate_model(alias, model):
                     table = connection.ops.quote_name(model._meta.db_table)
                     cursor.execute(f"DELETE FROM {table}")
