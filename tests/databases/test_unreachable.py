@@ -10,7 +10,7 @@ import pytest
 from django.db import connections
 
 from example_project.tour.server import free_port
-from poppy_operations.gate import callers, order
+from poppy_operations.gate import callers, decision
 from poppy_operations.lifecycle import claims
 from poppy_operations.sessions import verification
 from tests.databases.doors import Door, effects_left
@@ -43,7 +43,7 @@ def out_of_reach() -> Iterator[None]:
 MOMENTS: dict[str, tuple[Any, str]] = {
     "agent": (verification, "find_agent"),
     "browser": (callers, "browser_of"),
-    "checks": (order, "performed_or_performing"),
+    "checks": (decision, "performed_or_performing"),
     "claim": (claims, "begin"),
 }
 REACHED = {
