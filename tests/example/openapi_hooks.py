@@ -24,11 +24,12 @@ SHOP = os.environ["SHOP"]
 CALLER = os.environ["CALLER"]
 KEYS = PersonalAgent(CLIENT_ID, key=load_pem_private_key(os.environ["AGENT_KEY"].encode(), None))
 # What the shop knows, so that not everything that is made up ends with "no such thing".
+AMOUNTS = ("20.00", "0.13", "0.66")  # given, refused, and of unknown outcome
 KNOWN = {
     "item_id": cycle(["itm_4Qa"]),
     "replacement_sku": cycle(["stormline-insulated-m", "stormline-insulated-l"]),
     "sku": cycle(["squall-cap", "ridge-fleece-m"]),
-    "amount": cycle(["20.00", "0.13", "0.66", 1.5]),
+    "amount": cycle([*AMOUNTS, 1.5]),
     "delay_ms": cycle([1]),
 }
 seen: Counter[str] = Counter()
@@ -55,6 +56,20 @@ def map_body(context: Any, body: Any) -> Any:
             if name in body and (number % 3 or name == "delay_ms"):
                 body[name] = next(values)
     return body
+
+
+@schemathesis.hook
+def before_add_examples(context: Any, examples: list[Any]) -> None:
+    """Ask for a refund of each known amount, whatever else is made up."""
+    if context.operation.path == "/api/orders/{order_id}/refunds":
+        examples.extend(
+            context.operation.Case(
+                path_parameters={"order_id": "ord_7Hk2"},
+                body={"amount": amount},
+                media_type="application/json",
+            )
+            for amount in AMOUNTS
+        )
 
 
 @schemathesis.hook

@@ -35,7 +35,7 @@ CHECKS = (
     "what_is_approved_is_done_once",
 )
 EXAMPLES = 8  # of each operation, beside the cases that Schemathesis derives from the document
-LONGEST_S = 60
+LONGEST_S = 240
 
 
 @pytest.fixture(scope="module")
