@@ -16,8 +16,8 @@ from poppy_operations.doors.arguments import (
     GATED_METHODS,
     Methods,
     Names,
-    refuse_in_arun,
-    refuse_in_run,
+    reject_in_arun,
+    reject_in_run,
 )
 from poppy_operations.doors.pages import Judge
 from poppy_operations.doors.website import gated_door, run_door, view_door
@@ -155,7 +155,7 @@ class Action(DeclaredAction):
         is called again inside the transaction. Raises ``RuntimeError`` outside a class that
         ``gated`` of this action decorates.
         """
-        refuse_in_run(self, terms=terms, body=body)
+        reject_in_run(self, terms=terms, body=body)
         answer = drive(run_door(self, request, terms, body, ignore, performed))
         return cast("R | HttpResponse", answer)
 
@@ -169,6 +169,6 @@ class Action(DeclaredAction):
         ignore: Names = (),
     ) -> R | HttpResponse:
         """``run`` for async views."""
-        refuse_in_arun(self, terms=terms, body=body)
+        reject_in_arun(self, terms=terms, body=body)
         answer = await adrive(run_door(self, request, terms, body, ignore, performed))
         return cast("R | HttpResponse", answer)

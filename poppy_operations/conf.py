@@ -44,7 +44,7 @@ def _is_key_set(value: object) -> bool:
     return isinstance(value, Mapping) or _is_text_or_none(value)
 
 
-def _number(said: str, least: int, most: int | None = None) -> Kind:
+def _whole_number(said: str, least: int, most: int | None = None) -> Kind:
     def fits(value: object) -> bool:
         if not isinstance(value, int) or isinstance(value, bool):
             return False
@@ -63,18 +63,20 @@ _SECOND, _MINUTE = timedelta(seconds=1), timedelta(minutes=1)
 
 KINDS: Mapping[str, Kind] = {
     "COMPANY": Kind("the dotted path of a class", _is_text),
-    "EXTENSION_REQUIRED_STATUS": _number("an HTTP status from 400 to 499", 400, 499),
+    "EXTENSION_REQUIRED_STATUS": _whole_number("an HTTP status from 400 to 499", 400, 499),
     "ISSUER": Kind("a URL", _is_issuer),
     "JOIN_LIFETIME": _duration("a timedelta from a second to 3650 days", _SECOND),
     "JOIN_STAFF": _FLAG,
     "JOIN_WITHOUT_FETCH_METADATA": _FLAG,
     "LEEWAY": _duration("a timedelta from zero to five minutes", timedelta(0), 5 * _MINUTE),
-    "OPEN_REVISIONS": _number("a whole number from 1", 1),
+    "OPEN_REVISIONS": _whole_number("a whole number from 1", 1),
     "QUEUE": Kind("the dotted path of a function", _is_text),
     "QUEUE_LEASE": _duration("a timedelta from a minute to 3650 days", _MINUTE),
     "RECORD_STATEMENTS": _FLAG,
     "REQUIRE_ATH": _FLAG,
-    "STORED_BODY_BYTES": _number(f"a number of bytes from 0 to {_LARGEST_BODY}", 0, _LARGEST_BODY),
+    "STORED_BODY_BYTES": _whole_number(
+        f"a number of bytes from 0 to {_LARGEST_BODY}", 0, _LARGEST_BODY
+    ),
     "TOKEN_AUDIENCE": _NAME,
     "TOKEN_ISSUER": _NAME,
     "TOKEN_JWKS": Kind("a key set (a dict with `keys`) or the HTTPS URL of one", _is_key_set),

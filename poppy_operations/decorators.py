@@ -18,7 +18,7 @@ from poppy_operations.doors.placement import SESSION_CHECK
 from poppy_operations.gate.answers import ErrorAnswer
 from poppy_operations.gate.approvals import challenge
 from poppy_operations.gate.authorization import agent_of, scope_error
-from poppy_operations.responses.bodies import refused
+from poppy_operations.responses.bodies import error_response
 from poppy_operations.sessions.verification import has_session
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -40,15 +40,15 @@ def personal_agents(*, scope: str | None = None) -> Callable[[F], F]:
         require_scope("scope=", scope)
 
     def decorate(view: F) -> F:
-        _refuse_misuse(view)
+        _reject_misuse(view)
         protected = view if getattr(view, "csrf_exempt", False) else csrf_protect(view)
         if is_async(view):
 
             @wraps(view)
             async def achecked(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-                refusal = await sync_to_async(_checked)(request, scope)
-                if refusal is not None:
-                    return refusal
+                error = await sync_to_async(_checked)(request, scope)
+                if error is not None:
+                    return error
                 handler = view if has_session(request) else protected
                 return await handler(request, *args, **kwargs)
 
@@ -57,9 +57,9 @@ def personal_agents(*, scope: str | None = None) -> Callable[[F], F]:
 
             @wraps(view)
             def schecked(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-                refusal = _checked(request, scope)
-                if refusal is not None:
-                    return refusal
+                error = _checked(request, scope)
+                if error is not None:
+                    return error
                 handler = view if has_session(request) else protected
                 return handler(request, *args, **kwargs)
 
@@ -72,7 +72,7 @@ def personal_agents(*, scope: str | None = None) -> Callable[[F], F]:
     return decorate
 
 
-def _refuse_misuse(view: Any) -> None:
+def _reject_misuse(view: Any) -> None:
     if inspect.isclass(view):
         message = (
             f"On a class write @method_decorator(personal_agents(), name='dispatch'), above "
@@ -95,7 +95,7 @@ def _checked(request: HttpRequest, scope: str | None) -> HttpResponse | None:
     asker = HttpAsker(request)
     found = agent_of(asker)
     if isinstance(found, ErrorAnswer):
-        return refused(found)
+        return error_response(found)
     if found is not None:
         _sign_in(request, found[0])
     if scope is None:
@@ -103,7 +103,7 @@ def _checked(request: HttpRequest, scope: str | None) -> HttpResponse | None:
     error = scope_error(asker, request.user, scope)
     if error is None and found is None and not request.user.is_authenticated:
         error = challenge(asker)
-    return None if error is None else refused(error)
+    return None if error is None else error_response(error)
 
 
 def _sign_in(request: HttpRequest, user: Any) -> None:

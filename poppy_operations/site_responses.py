@@ -112,7 +112,7 @@ def stored_answer(
     headers = [
         (name, value) for name, value in response.headers.items() if name.lower() not in NOT_STORED
     ]
-    body = _body(response, with_html=with_html) if with_body else None
+    body = _kept_body(response, with_html=with_html) if with_body else None
     return StoredAnswer(response.status_code, headers, body)
 
 
@@ -125,7 +125,7 @@ def sent_again(answer: StoredAnswer) -> HttpResponse:
     return response
 
 
-def _body(response: HttpResponseBase, *, with_html: bool) -> bytes | None:
+def _kept_body(response: HttpResponseBase, *, with_html: bool) -> bytes | None:
     if not isinstance(response, HttpResponse):
         return None  # A stream or a file: it exists once.
     content = response.content

@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from poppy_operations import maintenance
-from poppy_operations.admin.reading import ReadOnlyAdmin, name_of, refuse_agents_browser
+from poppy_operations.admin.reading import ReadOnlyAdmin, deny_agents_browser, name_of
 from poppy_operations.browser.state import browser_of
 from poppy_operations.lifecycle.durable import Busy
 from poppy_operations.models import Agent
@@ -76,7 +76,7 @@ class AgentAdmin(ReadOnlyAdmin):
     @admin.action(description=_("Revoke the selected Personal Agents"), permissions=["revoke"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[Agent]) -> HttpResponse | None:
         """Accept no Session of the agents any more, once the operator has confirmed it."""
-        refuse_agents_browser(request)
+        deny_agents_browser(request)
         agents = list(queryset.filter(status=Agent.Status.ALLOWED))
         if agents and request.POST.get("confirmed") != "yes":
             return self._confirmation(request, agents)

@@ -19,7 +19,7 @@ class Difference:
 
 def differences(before: str, after: str) -> list[Difference]:
     """Compare two canonical JSON texts, value by value, in the order of their paths."""
-    old, new = dict(_values(json.loads(before))), dict(_values(json.loads(after)))
+    old, new = dict(_leaves(json.loads(before))), dict(_leaves(json.loads(after)))
     return [
         Difference(path, *_shown(old.get(path), new.get(path)))
         for path in sorted(old.keys() | new.keys())
@@ -33,23 +33,23 @@ def differing_names(before: str, after: str) -> list[str]:
     return sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name))
 
 
-def _values(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
+def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
     """Give each value that holds no other, as JSON, in which 1, "1" and true differ."""
     if isinstance(value, dict) and value:
         for name, inner in value.items():
-            yield from _values(inner, f"{path}.{name}" if path else name)
+            yield from _leaves(inner, f"{path}.{name}" if path else name)
     elif isinstance(value, list) and value:
         for index, inner in enumerate(value):
-            yield from _values(inner, f"{path}[{index}]")
+            yield from _leaves(inner, f"{path}[{index}]")
     elif path:
         yield path, json.dumps(value, ensure_ascii=False)
 
 
 def _shown(before: str | None, after: str | None) -> tuple[str | None, str | None]:
     """Show text without its quotes, unless that would make both look alike."""
-    plain = _plain(before), _plain(after)
+    plain = _unquoted(before), _unquoted(after)
     return (before, after) if plain[0] == plain[1] else plain
 
 
-def _plain(value: str | None) -> str | None:
+def _unquoted(value: str | None) -> str | None:
     return value if value is None or not value.startswith('"') else json.loads(value)

@@ -49,7 +49,7 @@ NOTHING_CHANGED = _(
 )
 
 
-def refuse_agents_browser(request: HttpRequest) -> None:
+def deny_agents_browser(request: HttpRequest) -> None:
     """Refuse a decision in a session that an agent's browser uses, whoever is signed in there.
 
     Raises ``PermissionDenied``.
@@ -176,7 +176,7 @@ class ReadOnlyAdmin(ModelAdmin):
         """
 
         def decide(request: HttpRequest, object_id: str) -> HttpResponseBase:
-            refuse_agents_browser(request)
+            deny_agents_browser(request)
             row = self.get_object(request, unquote(object_id))
             if row is None:
                 raise Http404
@@ -216,5 +216,5 @@ class ReadOnlyAdmin(ModelAdmin):
     ) -> HttpResponse:
         """Show the list. What is sent to it is a decision, which an agent's browser never makes."""
         if request.method == "POST":
-            refuse_agents_browser(request)
+            deny_agents_browser(request)
         return super().changelist_view(request, extra_context)

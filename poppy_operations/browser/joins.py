@@ -87,19 +87,19 @@ def redeemable_join(ticket: str, request: HttpRequest, now: datetime) -> Join | 
     tickets = Join.objects.using(write_alias()).select_related("agent")
     join = tickets.filter(ticket_digest=digest(ticket)).first() if is_id(ticket) else None
     if join is None:
-        log_refused_ticket("There is no such ticket.")
+        log_bad_ticket("There is no such ticket.")
         return None
     if join.redeemed_at is not None:
         _end_if_redeemed(join, now)
-        log_refused_ticket("It was used before, and its join is ended.")
+        log_bad_ticket("It was used before, and its join is ended.")
         return None
-    reason = _refusal(join, request, now)
+    reason = _ticket_fault(join, request, now)
     if reason:
-        log_refused_ticket(reason)
+        log_bad_ticket(reason)
     return None if reason else join
 
 
-def _refusal(join: Join, request: HttpRequest, now: datetime) -> str:
+def _ticket_fault(join: Join, request: HttpRequest, now: datetime) -> str:
     if join.ended_at is not None:
         return "Its join is over."
     if now >= min(join.ticket_expires_at, join.expires_at):
@@ -111,7 +111,7 @@ def _refusal(join: Join, request: HttpRequest, now: datetime) -> str:
     return ""
 
 
-def log_refused_ticket(reason: str) -> None:
+def log_bad_ticket(reason: str) -> None:
     """Log why a ticket does not join a browser, which nobody is told. Never the ticket."""
     logger.info("A ticket is refused. %s", reason)
 
@@ -136,11 +136,11 @@ def redeem(request: HttpRequest, join: Join, user: AbstractBaseUser | None, now:
     """
     backend = None if user is None else login_backend(user)
     if user is not None and backend is None:
-        log_refused_ticket("No authentication backend knows the user of its account.")
+        log_bad_ticket("No authentication backend knows the user of its account.")
         return False
     if not _claim(join, now):
         _end_if_redeemed(join, now)
-        log_refused_ticket("It was used or ended by another request meanwhile.")
+        log_bad_ticket("It was used or ended by another request meanwhile.")
         return False
     try:
         return _join(request, join, user, backend, now)
@@ -229,7 +229,7 @@ def _bind(join: Join, session: SessionBase, *, gave_login: bool) -> bool:
 
 def end_join(pk: int, because: Over, now: datetime) -> None:
     """End a join. The login that it gave ends when it is read next; see ``logins``."""
-    _end(Join.objects.filter(pk=pk), because, now)
+    _end_joins(Join.objects.filter(pk=pk), because, now)
 
 
 def end_joins_of(agent: Agent, now: datetime) -> None:
@@ -237,14 +237,14 @@ def end_joins_of(agent: Agent, now: datetime) -> None:
 
     A revoked agent's joins are over anyway. This also holds should it be allowed again.
     """
-    _end(Join.objects.filter(agent=agent), Over.REVOKED, now)
+    _end_joins(Join.objects.filter(agent=agent), Over.REVOKED, now)
 
 
 def _end_if_redeemed(join: Join, now: datetime) -> None:
-    _end(Join.objects.filter(pk=join.pk).exclude(redeemed_at=None), Over.USED_TWICE, now)
+    _end_joins(Join.objects.filter(pk=join.pk).exclude(redeemed_at=None), Over.USED_TWICE, now)
 
 
-def _end(which: QuerySet[Join], because: Over, now: datetime) -> None:
+def _end_joins(which: QuerySet[Join], because: Over, now: datetime) -> None:
     which.using(write_alias()).filter(ended_at=None).update(ended_at=now, ended_because=because)
 
 

@@ -39,26 +39,26 @@ def seconds_left(request: HttpRequest, *, old_keys: bool = True) -> int:
 
     Without ``old_keys`` one that is signed under a key of ``SECRET_KEY_FALLBACKS`` is none.
     """
-    values = list(_values(request))
+    values = list(_cookie_values(request))
     if not values:
         return 0
     signer = _signer() if old_keys else _signer(fallback_keys=())
-    return max(0, *(_end(value, signer) - epoch() for value in values))
+    return max(0, *(_signed_end(value, signer) - epoch() for value in values))
 
 
 def is_in(request: HttpRequest) -> bool:
     """Whether the browser sent a cookie of this name, whatever it is worth."""
-    return any(True for _ in _values(request))
+    return any(True for _ in _cookie_values(request))
 
 
-def _end(value: str, signer: Signer) -> int:
+def _signed_end(value: str, signer: Signer) -> int:
     try:
         return int(signer.unsign(value))
     except (BadSignature, ValueError):
         return 0  # another site's, a forged one, or one from before a key that is gone
 
 
-def _values(request: HttpRequest) -> Iterator[str]:
+def _cookie_values(request: HttpRequest) -> Iterator[str]:
     """Give every value that came under the name: Django keeps one, and others may choose which."""
     sought = name()
     if sought in request.COOKIES:

@@ -103,12 +103,12 @@ def _misfits(name: str, own: type, ours: type) -> Iterator[CheckMessage]:
     for hook, method in sorted(vars(ours).items()):
         if isinstance(method, FunctionType) and getattr(own, hook) is not method:
             parameters = list(inspect.signature(method).parameters.values())[1:]
-            if not _fits(getattr(instance, hook), parameters):
+            if not _fits_hook(getattr(instance, hook), parameters):
                 call = f"{hook}({', '.join(parameter.name for parameter in parameters)})"
                 yield message("E013", company=name, hook=hook, call=call)
 
 
-def _fits(own: object, parameters: list[inspect.Parameter]) -> bool:
+def _fits_hook(own: object, parameters: list[inspect.Parameter]) -> bool:
     """Whether a hook of the site takes the arguments of ours, with and without the optional."""
     if not callable(own) or is_async(own) or is_generator(own):
         return False

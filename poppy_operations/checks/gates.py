@@ -34,16 +34,16 @@ def _gates(route: Route) -> dict[Any, set[str]]:
 
 def _unfit(route: Route, gates: dict[Any, set[str]]) -> Iterator[CheckMessage]:
     for gate in gates:
-        if not _fits(_view_of(gate), route):
+        if not _fits_route(_view_of(gate), route):
             continue  # Then the view itself is what Django cannot call.
         for name, function in getattr(gate, FUNCTIONS).items():
-            if not _fits(function, route):
+            if not _fits_route(function, route):
                 yield message(
                     "E018",
                     name=name,
                     view=view_name(route.view),
                     path=route.path,
-                    call=_call(name, route),
+                    call=_shown_call(name, route),
                 )
 
 
@@ -54,7 +54,7 @@ def _view_of(gate: Any) -> Any:
     return gate
 
 
-def _fits(function: Any, route: Route) -> bool:
+def _fits_route(function: Any, route: Route) -> bool:
     own = ("self",) if wants_self(function) else ()
     unnamed = [f"argument {number + 1}" for number in range(route.unnamed)]
     return signature_of(function) is None or takes(
@@ -62,7 +62,7 @@ def _fits(function: Any, route: Route) -> bool:
     )
 
 
-def _call(name: str, route: Route) -> str:
+def _shown_call(name: str, route: Route) -> str:
     arguments = ["request", *["…"] * route.unnamed, *(f"{one}=…" for one in sorted(route.named))]
     return f"{name}({', '.join(arguments)})"
 

@@ -57,7 +57,7 @@ def _runs(function: FunctionType, view_class: type | None) -> Iterator[tuple[Dec
     """The actions whose ``run`` a function calls by a name that can be followed."""
     for node in ast.walk(_source(function)):
         if isinstance(node, ast.Attribute) and node.attr in RUNS:
-            found = _found(node.value, _names(function, view_class))
+            found = _found(node.value, _visible_names(function, view_class))
             if isinstance(found, DeclaredAction):
                 yield found, node.attr
 
@@ -71,7 +71,7 @@ def _source(function: FunctionType) -> ast.AST:
         return ast.Module([], [])
 
 
-def _names(function: FunctionType, view_class: type | None) -> Mapping[str, Any]:
+def _visible_names(function: FunctionType, view_class: type | None) -> Mapping[str, Any]:
     names = {**function.__globals__, "self": view_class}
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         with suppress(ValueError):  # A name of the surrounding function that it never gave.

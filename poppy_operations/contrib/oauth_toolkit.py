@@ -28,7 +28,7 @@ class ToolkitTokens(TokenVerifier):
         row = _valid_row(token)
         if row is None or epoch(row.expires) <= epoch(now):
             message = "The access token is not known, has expired, or is for another resource."
-            raise InvalidToken(message, client_id=_client_id(_row(token)))
+            raise InvalidToken(message, client_id=_client_id(_token_row(token)))
         client_id = _client_id(row)
         if client_id is None or row.user is None:
             message = "The access token belongs to no application, or to no user."
@@ -50,7 +50,7 @@ class ToolkitCompany(AmongOtherClients):
         """The application that a token was issued to, whether the token is valid still or not."""
         from oauth2_provider.models import get_access_token_model
 
-        row: Any = _row(credential) if isinstance(credential, str) else credential
+        row: Any = _token_row(credential) if isinstance(credential, str) else credential
         if row is not None and not isinstance(row, get_access_token_model()):
             return super().client_of(request, credential)
         client_id = _client_id(row)
@@ -60,7 +60,7 @@ class ToolkitCompany(AmongOtherClients):
         return client_id
 
 
-def _row(token: str) -> Any:
+def _token_row(token: str) -> Any:
     from oauth2_provider.models import get_access_token_model
 
     checksum = sha256(token.encode("utf-8", "replace")).hexdigest()

@@ -8,28 +8,28 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, eq=False)
 class Declaring:
-    """The module whose code is running, and which of its runs it is."""
+    """The module whose code is executed, and by which specification: each import has its own."""
 
     module: str | None
-    run: object
+    spec: object
 
     @classmethod
     def now(cls) -> Declaring:
-        """The innermost module whose own code is running, as it is while it is imported."""
+        """The innermost module whose own code is executed, as it is while it is imported."""
         frame = sys._getframe(1)  # noqa: SLF001  what the inspect module uses as well
         while frame.f_code.co_name != "<module>" and frame.f_back is not None:
             frame = frame.f_back
         names = frame.f_globals
         # Each import and each reload makes another specification; a script has none.
-        run = names.get("__spec__")
-        return cls(names.get("__name__"), names if run is None else run)
+        spec = names.get("__spec__")
+        return cls(names.get("__name__"), names if spec is None else spec)
 
     def is_again(self, earlier: Declaring) -> bool:
-        """Whether the same module runs once more: its import failed below, or it is reloaded."""
+        """Whether the same module is executed again: its import failed below, or it is reloaded."""
         return (
             self.module is not None
             and self.module == earlier.module
-            and self.run is not earlier.run
+            and self.spec is not earlier.spec
         )
 
     def __str__(self) -> str:

@@ -80,10 +80,10 @@ class Decline:
             reason = storable_text(str(self.reason), "The reason of a decline")
             object.__setattr__(self, "reason", reason)
         if self.alternative is not None:
-            object.__setattr__(self, "alternative", _plain(self.alternative))
+            object.__setattr__(self, "alternative", _plain_alternative(self.alternative))
 
 
-def _plain(alternative: object) -> object:
+def _plain_alternative(alternative: object) -> object:
     """The alternative as JSON has it: lazily translated text, for one, becomes text."""
     require_object("Decline(alternative=…)", alternative)
     try:

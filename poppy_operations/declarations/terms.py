@@ -25,7 +25,7 @@ class Each:
         raise TypeError(message)
 
 
-def _resolve(value: object) -> object:
+def _resolve_for_django(value: object) -> object:
     """Turn what only Django understands into something that terms may hold."""
     if isinstance(value, Promise):
         with translation.override(settings.LANGUAGE_CODE):
@@ -79,7 +79,7 @@ class Terms:
         Raises ``UnrepresentableTerms``, which names the path, for a value that has no one
         spelling in JSON.
         """
-        return canonical_terms(self.values, resolve=_resolve)
+        return canonical_terms(self.values, resolve=_resolve_for_django)
 
     @cached_property
     def digest(self) -> str:
@@ -97,7 +97,7 @@ class Terms:
     @cached_property
     def same_action_text(self) -> str:
         """``same_action`` as canonical JSON, in which ``1`` and ``"1"`` differ."""
-        return canonical_terms({"same_action": self.same_action}, resolve=_resolve)
+        return canonical_terms({"same_action": self.same_action}, resolve=_resolve_for_django)
 
 
 class LazyTerms(Mapping[str, Any]):

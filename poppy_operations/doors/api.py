@@ -22,20 +22,20 @@ from poppy_operations.doors.arguments import (
     Methods,
     Names,
     ignored_names,
-    refuse_unfit,
+    reject_unfit,
     with_functions,
 )
 from poppy_operations.doors.gating import (
     answered,
     behind_the_gate,
     methods_of,
-    refuse_async,
-    refuse_misuse,
+    reject_async,
+    reject_misuse,
 )
 from poppy_operations.doors.http_asker import HttpAsker
 from poppy_operations.doors.http_content import by_bytes, http_content
 from poppy_operations.doors.http_uploads import note_uploads
-from poppy_operations.doors.placement import refuse_ungated
+from poppy_operations.doors.placement import reject_ungated
 from poppy_operations.doors.plain import (
     closed_call,
     holder,
@@ -45,9 +45,9 @@ from poppy_operations.doors.plain import (
     nothing,
     own,
     plain_call,
-    running_view,
     site_call,
     split,
+    view_body,
 )
 from poppy_operations.gate.calls import Call
 from poppy_operations.gate.comparing import RequestContent
@@ -67,11 +67,11 @@ def api_door(
     ignore: Names,
 ) -> F:
     """Put an API's view function or handler behind the gate."""
-    refuse_misuse(action, view, "api")
-    refuse_async(action, view, terms=terms, allowed=allowed, replay=replay)
-    refuse_unfit(action, view, terms=terms, allowed=allowed, replay=replay)
+    reject_misuse(action, view, "api")
+    reject_async(action, view, terms=terms, allowed=allowed, replay=replay)
+    reject_unfit(action, view, terms=terms, allowed=allowed, replay=replay)
     gated_methods, ignore = methods_of(methods), ignored_names(ignore)
-    refuse_ungated(action, view, gated_methods, "api")
+    reject_ungated(action, view, gated_methods, "api")
 
     def call_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:
         request, before, rest = split(
@@ -81,15 +81,17 @@ def api_door(
             return None
         if not is_gated(request.method, gated_methods, holder(view, before)):
             shown = like(view, lambda operation: view(*args, **kwargs))
-            as_it_is = _call(action, request, terms=nothing, body=shown, allowed=None, ignore=())
+            as_it_is = _api_call(
+                action, request, terms=nothing, body=shown, allowed=None, ignore=()
+            )
             return closed_call(as_it_is, request.method, gated_methods)
         before = _holder(view, request, before)
         bound = partial(site_call, before=before, request=request, rest=rest, kwargs=kwargs)
-        call = _call(
+        call = _api_call(
             action,
             request,
             terms=like(terms, partial(bound, terms)),
-            body=running_view(view, _django(request), partial(view, *args, **kwargs)),
+            body=view_body(view, _django(request), partial(view, *args, **kwargs)),
             allowed=None if allowed is None else like(allowed, partial(bound, allowed)),
             ignore=ignore,
         )
@@ -114,7 +116,7 @@ def _holder(
     return (request.parser_context["view"],)
 
 
-def _call(
+def _api_call(
     action: DeclaredAction,
     request: Request | HttpRequest,
     *,
@@ -131,7 +133,7 @@ def _call(
         asker=HttpAsker(django_request, lambda: request.user),
         results=_ViewsResponses(request),
         request=django_request,
-        content=partial(_content, request, action.name, ignore),
+        content=partial(_api_content, request, action.name, ignore),
         prepare=partial(note_uploads, django_request),
         terms=terms,
         body=body,
@@ -141,7 +143,7 @@ def _call(
     return call if allowed is None else replace(call, allowed=allowed)
 
 
-def _content(request: Request, action: str, ignore: Sequence[str]) -> RequestContent:
+def _api_content(request: Request, action: str, ignore: Sequence[str]) -> RequestContent:
     # The parsed data has a multipart form's uploads among its fields.
     return http_content(_django(request), action=action, data=_data(request), ignore=ignore)
 
@@ -185,10 +187,10 @@ class _ViewsResponses(SiteResponses):
 def _shows_errors(data: object) -> bool:
     """Whether the data of an answer are a serializer's errors, or hold a serializer with errors."""
     values = [data, *data.values()] if isinstance(data, Mapping) else [data]
-    return any(_has_errors(value) for value in values)
+    return any(_serializer_has_errors(value) for value in values)
 
 
-def _has_errors(value: object) -> bool:
+def _serializer_has_errors(value: object) -> bool:
     serializer = getattr(value, "serializer", value)  # What it returns knows it.
     if not isinstance(serializer, BaseSerializer):
         return False

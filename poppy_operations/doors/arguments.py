@@ -70,7 +70,7 @@ def ignored_names(ignore: object) -> tuple[str, ...]:
     return tuple(map(str, named))
 
 
-def refuse_unfit(action: DeclaredAction, view: Any, **functions: object) -> None:
+def reject_unfit(action: DeclaredAction, view: Any, **functions: object) -> None:
     """Refuse functions of the site that cannot take what their view takes, as far as it shows.
 
     ``terms`` has to be there. What a view with ``**kwargs`` is called with is seen by the system
@@ -86,10 +86,10 @@ def refuse_unfit(action: DeclaredAction, view: Any, **functions: object) -> None
                 message = f"{action.name}: replay= is called as replay(request, operation)."
                 raise TypeError(message)
             continue
-        _refuse_other_parameters(f"{action.name}: {name}=", function, own, _named_by(view))
+        _reject_other_parameters(f"{action.name}: {name}=", function, own, _named_by(view))
 
 
-def _refuse_other_parameters(
+def _reject_other_parameters(
     subject: str, function: object, own: tuple[str, ...], named: tuple[str, ...] | None
 ) -> None:
     shown = signature_of(function)
@@ -130,7 +130,7 @@ def wants_self(function: Any) -> bool:
     return next(iter(parameters), None) == "self"
 
 
-def refuse_async(action: DeclaredAction, view: Any, **functions: Any) -> None:
+def reject_async(action: DeclaredAction, view: Any, **functions: Any) -> None:
     """Refuse async functions beside a sync view, which nobody would await."""
     if is_async(view):
         return
@@ -140,7 +140,7 @@ def refuse_async(action: DeclaredAction, view: Any, **functions: Any) -> None:
             raise TypeError(message)
 
 
-def refuse_in_run(action: DeclaredAction, **functions: object) -> None:
+def reject_in_run(action: DeclaredAction, **functions: object) -> None:
     """Refuse what ``run`` would not await: an outcome that nobody knows is the worst of all.
 
     In an event loop it could not use the database either, at the first agent and not before.
@@ -156,7 +156,7 @@ def refuse_in_run(action: DeclaredAction, **functions: object) -> None:
             raise TypeError(message)
 
 
-def refuse_in_arun(action: DeclaredAction, **functions: object) -> None:
+def reject_in_arun(action: DeclaredAction, **functions: object) -> None:
     """Refuse what cannot be called."""
     for name, function in functions.items():
         require_callable(f"{action.name}: the {name} of arun()", function)

@@ -12,8 +12,8 @@ from django.http import HttpResponseBase
 from poppy_operations.declarations.callables import is_async
 from poppy_operations.declarations.declared_action import DeclaredAction
 from poppy_operations.doors.arguments import KNOWN_METHODS, named_methods
-from poppy_operations.doors.arguments import refuse_async as refuse_async
-from poppy_operations.doors.placement import refuse_misuse as refuse_misuse
+from poppy_operations.doors.arguments import reject_async as reject_async
+from poppy_operations.doors.placement import reject_misuse as reject_misuse
 from poppy_operations.gate import order
 from poppy_operations.gate.answers import Answered, PlainlyPerformed, Replay, SiteAnswer
 from poppy_operations.gate.calls import Call

@@ -31,7 +31,7 @@ def http_content(
 ) -> RequestContent:
     """Read a request. ``data`` is its parsed body: JSON by value, or a form's fields."""
     is_form = isinstance(data, MultiValueDict)
-    body = _form(request, data, files or MultiValueDict()) if is_form else data
+    body = _form_values(request, data, files or MultiValueDict()) if is_form else data
     return RequestContent(
         target=_target(request, action),
         query=without(_fields(request.GET), ignore),
@@ -88,16 +88,16 @@ def _fields(data: MultiValueDict[str, Any]) -> dict[str, Any]:
     return {name: data.getlist(name) for name in data if name != CSRF_FIELD}
 
 
-def _form(
+def _form_values(
     request: HttpRequest, data: MultiValueDict[str, Any], files: MultiValueDict[str, Any]
 ) -> dict[str, Any]:
     fields = _fields(data)
     for name, uploads in files.lists():
         fields[name] = [*fields.get(name, []), *uploads]
-    return {name: _values(request, name, values) for name, values in fields.items()}
+    return {name: _values_of_field(request, name, values) for name, values in fields.items()}
 
 
-def _values(request: HttpRequest, name: str, values: Sequence[Any]) -> list[Any]:
+def _values_of_field(request: HttpRequest, name: str, values: Sequence[Any]) -> list[Any]:
     texts = [value for value in values if not isinstance(value, UploadedFile)]
     uploads = [value for value in values if isinstance(value, UploadedFile)]
     return [*texts, *upload_contents(request, name, uploads)]

@@ -35,19 +35,19 @@ class PageResponses(SiteResponses):
             if verdict is Verdict.PERFORMED and is_page(result):
                 _tell_of_page(self.action.name)
             return verdict
-        if not _judged(self.action, self.performed, result):
+        if not _said_performed(self.action, self.performed, result):
             return Verdict.NOTHING_HAPPENED
         return Verdict.PERFORMED if says_performed(result) else Verdict.FAILED
 
 
-def refuse_judge(action: DeclaredAction, performed: object) -> None:
+def reject_judge(action: DeclaredAction, performed: object) -> None:
     """Refuse a ``performed=`` that cannot judge an answer."""
     if performed is None:
         return
     require_hook(f"{action.name}: performed=", performed, "the response")
 
 
-def _judged(action: DeclaredAction, performed: Judge, response: HttpResponseBase) -> bool:
+def _said_performed(action: DeclaredAction, performed: Judge, response: HttpResponseBase) -> bool:
     said: object = performed(response)
     if isinstance(said, bool):
         return said

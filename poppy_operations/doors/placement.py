@@ -13,7 +13,7 @@ from poppy_operations.gated_handlers import ACTION, GATE
 SESSION_CHECK = "poppy_session_check"
 
 
-def refuse_misuse(action: DeclaredAction, view: Any, how: str) -> None:
+def reject_misuse(action: DeclaredAction, view: Any, how: str) -> None:
     """Refuse, at import, what would put the gate outside the site's own permissions."""
     name = getattr(view, "__name__", repr(view))
     if not callable(view) or isinstance(view, type | staticmethod):
@@ -31,11 +31,11 @@ def refuse_misuse(action: DeclaredAction, view: Any, how: str) -> None:
             f"{name}: the site's own guards are asked first."
         )
         raise TypeError(message)
-    _refuse_wrong_order(action, view, how)
-    refuse_nested(action, view, how)
+    _reject_wrong_order(action, view, how)
+    reject_nested(action, view, how)
 
 
-def _refuse_wrong_order(action: DeclaredAction, view: Any, how: str) -> None:
+def _reject_wrong_order(action: DeclaredAction, view: Any, how: str) -> None:
     if hasattr(view, "cls"):
         message = (
             f"@api of {action.name} goes below @api_view, or on the handlers of a class: "
@@ -53,7 +53,7 @@ def _refuse_wrong_order(action: DeclaredAction, view: Any, how: str) -> None:
         raise TypeError(message)
 
 
-def refuse_nested(action: DeclaredAction, view: Any, how: str) -> None:
+def reject_nested(action: DeclaredAction, view: Any, how: str) -> None:
     """Refuse a gate around a gate: which of the two would be asked is nobody's guess."""
     if not hasattr(view, GATE):
         return
@@ -66,7 +66,7 @@ def refuse_nested(action: DeclaredAction, view: Any, how: str) -> None:
     raise TypeError(message)
 
 
-def refuse_ungated(action: DeclaredAction, view: Any, methods: frozenset[str], how: str) -> None:
+def reject_ungated(action: DeclaredAction, view: Any, methods: frozenset[str], how: str) -> None:
     """Refuse the handler of a method that is not among those behind the gate."""
     method = getattr(view, "__name__", "").upper()
     if method not in KNOWN_METHODS or method in methods:
@@ -82,7 +82,7 @@ def refuse_ungated(action: DeclaredAction, view: Any, methods: frozenset[str], h
     raise TypeError(message)
 
 
-def refuse_class(action: DeclaredAction, target: Any, names: list[str]) -> None:
+def reject_class(action: DeclaredAction, target: Any, names: list[str]) -> None:
     """Refuse a class that ``run`` cannot be called in, or whose handlers have a gate already."""
     if not names:
         message = f"@gated of {action.name} goes on a class with handlers such as post."
@@ -95,4 +95,4 @@ def refuse_class(action: DeclaredAction, target: Any, names: list[str]) -> None:
         )
         raise TypeError(message)
     for name in names:
-        refuse_nested(action, getattr(target, name), "gated")
+        reject_nested(action, getattr(target, name), "gated")

@@ -22,7 +22,7 @@ from poppy_operations.gate.calls import Call
 from poppy_operations.gate.comparing import RequestContent
 from poppy_operations.site_responses import SiteResponses
 
-RUNNING = "_poppy_running"
+WITHIN = "_poppy_within"
 
 
 def plain_call(
@@ -41,7 +41,7 @@ def plain_call(
         asker=HttpAsker(request, lambda: getattr(request, "user", None)),
         results=results or SiteResponses(),
         request=request,
-        content=partial(_content, request, action.name, ignore),
+        content=partial(_plain_content, request, action.name, ignore),
         prepare=partial(note_uploads, request),
         terms=terms,
         body=body,
@@ -51,7 +51,7 @@ def plain_call(
     return call if allowed is None else replace(call, allowed=allowed)
 
 
-def _content(request: HttpRequest, action: str, ignore: Sequence[str]) -> RequestContent:
+def _plain_content(request: HttpRequest, action: str, ignore: Sequence[str]) -> RequestContent:
     return http_content(
         request, action=action, data=parsed_body(request), files=request.FILES, ignore=ignore
     )
@@ -131,12 +131,12 @@ def like(function: Callable[..., Any], call: Callable[..., Any]) -> Callable[...
 
 
 def is_within(action: DeclaredAction, request: HttpRequest) -> bool:
-    """Whether this very request is running the approved action: one handler has called another.
+    """Whether this very request performs the approved action: one handler has called another.
 
     What needed no approval lends none: whatever it calls is looked at anew. Raises ``RuntimeError``
-    where the request is running another action, whose approval does not cover this one.
+    where the request performs another action, whose approval does not cover this one.
     """
-    outer: CurrentOperation | None = getattr(request, RUNNING, None)
+    outer: CurrentOperation | None = getattr(request, WITHIN, None)
     if outer is None or outer.operation_id is None:
         return False
     if outer.action == action.name:
@@ -148,38 +148,38 @@ def is_within(action: DeclaredAction, request: HttpRequest) -> bool:
     raise RuntimeError(message)
 
 
-def running_view(
+def view_body(
     view: Callable[..., Any], request: HttpRequest, call: Callable[[], Any]
 ) -> Callable[[CurrentOperation], Any]:
     """The body of a call: the site's view, which finds the operation at its request."""
     if is_async(view):
 
         async def abody(operation: CurrentOperation) -> HttpResponseBase:
-            with _run_for(request, operation):
-                return _response(view, await call())
+            with _performing(request, operation):
+                return _view_response(view, await call())
 
         return abody
 
     def body(operation: CurrentOperation) -> HttpResponseBase:
-        with _run_for(request, operation):
-            return _response(view, call())
+        with _performing(request, operation):
+            return _view_response(view, call())
 
     return body
 
 
 @contextmanager
-def _run_for(request: Any, operation: CurrentOperation) -> Iterator[None]:
-    outer = getattr(request, RUNNING, None)
+def _performing(request: Any, operation: CurrentOperation) -> Iterator[None]:
+    outer = getattr(request, WITHIN, None)
     request.operation = operation  # what views are promised
-    setattr(request, RUNNING, operation)
+    setattr(request, WITHIN, operation)
     try:
         yield
     finally:
-        setattr(request, RUNNING, outer)
+        setattr(request, WITHIN, outer)
 
 
-def _response(view: Callable[..., Any], response: Any) -> HttpResponseBase:
-    # Said here, as part of the run: nobody may take what was done for a failure.
+def _view_response(view: Callable[..., Any], response: Any) -> HttpResponseBase:
+    # Said here, as part of the performance: nobody may take what was done for a failure.
     if isinstance(response, HttpResponseBase):
         return response
     name = getattr(view, "__qualname__", repr(view))

@@ -16,7 +16,7 @@ from poppy_operations.doors.arguments import (
     Methods,
     Names,
     ignored_names,
-    refuse_unfit,
+    reject_unfit,
     with_functions,
 )
 from poppy_operations.doors.gating import (
@@ -24,11 +24,11 @@ from poppy_operations.doors.gating import (
     behind_the_gate,
     in_form,
     methods_of,
-    refuse_async,
-    refuse_misuse,
+    reject_async,
+    reject_misuse,
 )
-from poppy_operations.doors.pages import Judge, PageResponses, refuse_judge
-from poppy_operations.doors.placement import refuse_class, refuse_ungated
+from poppy_operations.doors.pages import Judge, PageResponses, reject_judge
+from poppy_operations.doors.placement import reject_class, reject_ungated
 from poppy_operations.doors.plain import (
     closed_call,
     holder,
@@ -37,9 +37,9 @@ from poppy_operations.doors.plain import (
     like,
     nothing,
     plain_call,
-    running_view,
     site_call,
     split,
+    view_body,
 )
 from poppy_operations.gate import order
 from poppy_operations.gate.calls import Call
@@ -63,12 +63,12 @@ def view_door(
     ignore: Names,
 ) -> F:
     """Put a view function, or a handler of a class, behind the gate."""
-    refuse_misuse(action, view, "view")
-    refuse_judge(action, performed)
-    refuse_async(action, view, terms=terms, allowed=allowed)
-    refuse_unfit(action, view, terms=terms, allowed=allowed)
+    reject_misuse(action, view, "view")
+    reject_judge(action, performed)
+    reject_async(action, view, terms=terms, allowed=allowed)
+    reject_unfit(action, view, terms=terms, allowed=allowed)
     gated_methods, ignore = methods_of(methods), ignored_names(ignore)
-    refuse_ungated(action, view, gated_methods, "view")
+    reject_ungated(action, view, gated_methods, "view")
 
     def call_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:
         request, before, rest = split(args)
@@ -86,7 +86,7 @@ def view_door(
             action,
             request,
             terms=like(terms, partial(bound, terms)),
-            body=running_view(view, request, partial(view, *args, **kwargs)),
+            body=view_body(view, request, partial(view, *args, **kwargs)),
             allowed=None if allowed is None else like(allowed, partial(bound, allowed)),
             ignore=ignore,
             results=PageResponses(action, performed),
@@ -108,7 +108,7 @@ def gated_door(
     """Put the handlers of a class before ``run``: who asks, ``allowed``, checks 1 and 2."""
     gated_methods, ignore = methods_of(methods), ignored_names(ignore)
     names = [name for name in map(str.lower, sorted(gated_methods)) if hasattr(target, name)]
-    refuse_class(action, target, names if inspect.isclass(target) else [])
+    reject_class(action, target, names if inspect.isclass(target) else [])
     for name in names:
         handler = _entering(action, getattr(target, name), allowed, gated_methods, ignore)
         setattr(target, name, handler)
@@ -123,8 +123,8 @@ def _entering(
     methods: frozenset[str],
     ignore: Sequence[str],
 ) -> Callable[..., Any]:
-    refuse_async(action, handler, allowed=allowed)
-    refuse_unfit(action, handler, allowed=allowed)
+    reject_async(action, handler, allowed=allowed)
+    reject_unfit(action, handler, allowed=allowed)
 
     def call_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:
         request, before, rest = split(args)
@@ -158,7 +158,7 @@ def run_door(
     performed: Judge | None,
 ) -> Steps[HttpResponseBase]:
     """Take the rest of a gated handler's request through the gate."""
-    refuse_judge(action, performed)
+    reject_judge(action, performed)
     entered: Entered | None = getattr(request, _ENTERED, None)
     if entered is None or entered.action is not action:
         message = (

@@ -15,7 +15,7 @@ class Missing:
 
 MISSING: Final = Missing()
 _CONTAINERS = (str, bytes, list, tuple, set, frozenset, dict)
-_SCALARS = frozenset({str, int, bool})
+_PLAIN_TYPES = frozenset({str, int, bool})
 
 
 def meant(sent: Any, value: Any) -> Any:
@@ -24,7 +24,7 @@ def meant(sent: Any, value: Any) -> Any:
     So it is with what has another text each time, and with what was sent and came to nothing: that
     is how a form drops a field which it has looked at.
     """
-    if type(value) in _SCALARS and value != "":
+    if type(value) in _PLAIN_TYPES and value != "":
         return value
     if is_nothing(value) and not is_nothing(sent):
         return MISSING

@@ -28,8 +28,8 @@ def form_parts(form: Any, raw: Any, *, is_form: bool, ignore: Sequence[str]) -> 
     parts, rest = {}, dict(raw)
     for one in form.forms if hasattr(form, "management_form") else [form]:
         for bound in one:
-            names = _names(bound, raw, is_form=is_form)
-            value = _value(one, bound, [raw[name] for name in names], ignore)
+            names = _sent_names(bound, raw, is_form=is_form)
+            value = _cleaned_value(one, bound, [raw[name] for name in names], ignore)
             if not names or value is MISSING:
                 continue
             for name in names:
@@ -39,7 +39,7 @@ def form_parts(form: Any, raw: Any, *, is_form: bool, ignore: Sequence[str]) -> 
     return parts | sent_parts(rest)
 
 
-def _names(bound: Any, raw: Mapping[str, Any], *, is_form: bool) -> list[str]:
+def _sent_names(bound: Any, raw: Mapping[str, Any], *, is_form: bool) -> list[str]:
     """The names under which something was sent for a field; none unless it looks at all of it.
 
     A disabled field has its initial value, whatever was sent.
@@ -75,7 +75,7 @@ def _reads_all(widget: Any, values: Sequence[Any]) -> bool:
     return all(isinstance(value, FileContent) is widget.needs_multipart_form for value in values)
 
 
-def _value(form: Any, bound: Any, sent: Sequence[Any], ignore: Sequence[str]) -> Any:
+def _cleaned_value(form: Any, bound: Any, sent: Sequence[Any], ignore: Sequence[str]) -> Any:
     """What a field's values came to: ``None`` if that is as if nothing had been sent."""
     if bound.name in ignore or bound.html_name in ignore:
         return None

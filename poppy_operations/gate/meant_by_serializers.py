@@ -34,7 +34,7 @@ def serializer_parts(
     parts, rest = {}, {}
     for name, sent in raw.items():
         field = serializer.fields.get(name)
-        read = _read(field, sent) if is_form else sent
+        read = _read_values(field, sent) if is_form else sent
         value = MISSING if read is MISSING else _member(field, read, values, ignore)
         if value is MISSING:
             rest[name] = sent
@@ -43,7 +43,7 @@ def serializer_parts(
     return parts | sent_parts(rest)
 
 
-def _read(field: Any, sent: Sequence[Any]) -> Any:
+def _read_values(field: Any, sent: Sequence[Any]) -> Any:
     """What a field reads of a form's values; ``MISSING`` if that is not all of them."""
     if _is(field, *_READ_LISTS):
         return list(sent)
@@ -60,7 +60,7 @@ def _member(field: Any, sent: Any, values: Any, ignore: Sequence[str]) -> Any:
     name, source = field.field_name, field.source
     if name in ignore or source in ignore:
         return None
-    value = _value(field, values)
+    value = _field_value(field, values)
     if value is MISSING:
         return MISSING
     if _is_default(field, sent, value):
@@ -68,7 +68,7 @@ def _member(field: Any, sent: Any, values: Any, ignore: Sequence[str]) -> Any:
     return _meant(field, sent, value, [*within(ignore, name), *within(ignore, source)])
 
 
-def _value(field: Any, values: Any) -> Any:
+def _field_value(field: Any, values: Any) -> Any:
     """Where a field's value is: it may be renamed, nested, or spread over those beside it."""
     if field.source == "*":
         return values if hasattr(field, "fields") else MISSING
@@ -95,11 +95,13 @@ def _meant(field: Any, sent: Any, value: Any, ignore: Sequence[str]) -> Any:
     if hasattr(field, "fields"):
         if not isinstance(sent, Mapping):
             return MISSING
-        return _members(field, sent, value, ignore)
+        return _meant_members(field, sent, value, ignore)
     return _items(field.child, sent, value, ignore)
 
 
-def _members(serializer: Any, sent: Mapping[Any, Any], values: Any, ignore: Sequence[str]) -> Any:
+def _meant_members(
+    serializer: Any, sent: Mapping[Any, Any], values: Any, ignore: Sequence[str]
+) -> Any:
     members = {}
     for name, member in sent.items():
         value = _member(serializer.fields.get(name), member, values, ignore)

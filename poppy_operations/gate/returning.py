@@ -78,11 +78,11 @@ def _ask_once(asked: Ask, rows: Sequence[Revision]) -> Answer | None:
         if asked.is_same(revision) and _is_for(asked, revision):
             revision.terms = asked.wanted.terms.text  # the same, or it would not match
             return returned(revision, asked.caller, differing=differing_fields(asked, rows))
-    refused = _make_room(asked, rows)
-    if refused is not None:
-        return refused
+    limited = _make_room(asked, rows)
+    if limited is not None:
+        return limited
     warn_in_debug(asked.call.action.name, asked.wanted.terms)
-    row = _row(asked)
+    row = _asked_row(asked)
     new = (
         asking.return_operation(row, now)
         if operation is None
@@ -134,7 +134,7 @@ def _rate_limited(rows: Sequence[Revision], now: datetime) -> ErrorAnswer:
     return ErrorAnswer("rate_limited", headers={"Retry-After": str(wait_s)})
 
 
-def _row(asked: Ask) -> asking.Asked:
+def _asked_row(asked: Ask) -> asking.Asked:
     call, terms = asked.call, asked.wanted.terms
     return asking.Asked(
         action=call.action.name,

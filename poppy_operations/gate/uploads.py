@@ -32,26 +32,26 @@ def resolved(value: object, depth: int = 0) -> object:
 
 def note(upload: UploadedFile[Any], contents: str) -> None:
     """Note the digest of an upload's contents, which was made as it came in."""
-    vars(upload).setdefault(_CONTENT, _file(upload, contents))
+    vars(upload).setdefault(_CONTENT, _file_content(upload, contents))
 
 
 def _known(upload: UploadedFile[Any]) -> object:
     held = vars(upload)
     if _CONTENT not in held:
         try:
-            held[_CONTENT] = _read(upload)
+            held[_CONTENT] = _read_upload(upload)
         except Exception:  # noqa: BLE001  storages raise anything; what nobody can read equals nothing
             return upload
     return held[_CONTENT]
 
 
-def _read(upload: UploadedFile[Any]) -> FileContent:
+def _read_upload(upload: UploadedFile[Any]) -> FileContent:
     contents = hashlib.sha256()
     for chunk in upload.chunks():  # From the beginning, wherever the site has read to.
         contents.update(chunk)
     upload.seek(0)
-    return _file(upload, contents.hexdigest())
+    return _file_content(upload, contents.hexdigest())
 
 
-def _file(upload: UploadedFile[Any], contents: str) -> FileContent:
+def _file_content(upload: UploadedFile[Any], contents: str) -> FileContent:
     return FileContent(upload.name, upload.content_type, upload.size, contents)

@@ -80,13 +80,14 @@ def hold(operation: Operation, attempt: str) -> bool:
     return bool(of_attempt(operation, attempt).update(attempt=attempt))
 
 
-def release(operation: Operation, attempt: str, refusal: str | None = None) -> bool:
+def release(operation: Operation, attempt: str, worker_answer: str | None = None) -> bool:
     """Open the operation again after an attempt without effect. False: it is not this attempt's.
 
-    ``refusal`` is for ``take_refusal``. Raises ``Busy``; the lease then ends the attempt.
+    ``worker_answer`` is what ``take_worker_answer`` takes. Raises ``Busy``; the lease then ends
+    the attempt.
     """
     claimed = of_attempt(operation, attempt)
-    return bool(durably(lambda: claimed.update(**open_changes(), refusal=refusal)))
+    return bool(durably(lambda: claimed.update(**open_changes(), refusal=worker_answer)))
 
 
 def open_changes() -> dict[str, object]:

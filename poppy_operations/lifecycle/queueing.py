@@ -30,13 +30,13 @@ def start(operation: Operation, attempt: str, now: datetime) -> bool:
     return bool(committed(lambda: unstarted.update(started_at=now, lease_until=lease_until)))
 
 
-def refusal_text(revision: Revision, answer: StoredAnswer) -> str:
+def worker_answer_text(revision: Revision, answer: StoredAnswer) -> str:
     """What is stored of the answer of a worker that did not perform a revision."""
     body = None if answer.body is None else b64encode(answer.body).decode()
     return json.dumps([revision.revision, answer.status, list(answer.headers), body])
 
 
-def refusal_of(operation: Operation, revision: Revision) -> StoredAnswer | None:
+def worker_answer(operation: Operation, revision: Revision) -> StoredAnswer | None:
     """The answer of the worker that did not perform this revision, as long as nobody took it."""
     if operation.refusal is None:
         return None
@@ -47,12 +47,12 @@ def refusal_of(operation: Operation, revision: Revision) -> StoredAnswer | None:
     return StoredAnswer(status, pairs, None if body is None else b64decode(body))
 
 
-def take_refusal(operation: Operation) -> bool:
+def take_worker_answer(operation: Operation) -> bool:
     """Take the answer of the worker for one repeat. False: another one did, or has begun."""
-    refused = rows_of(operation).filter(
+    answered = rows_of(operation).filter(
         state=Operation.State.OPEN, attempt=operation.attempt, refusal__isnull=False
     )
-    return bool(committed(lambda: refused.update(refusal=None)))
+    return bool(committed(lambda: answered.update(refusal=None)))
 
 
 def release_unstarted(operation: Operation, attempt: str) -> bool:

@@ -48,7 +48,7 @@ def canonical_terms(values: Mapping[str, object], *, resolve: Resolve | None = N
             ``terms.price.amount``.
     """
     if not isinstance(values, Mapping):
-        _refuse("terms", f"must be an object, not {_kind(values)}")
+        _unrepresentable("terms", f"must be an object, not {_type_name(values)}")
     plain = _TermsEncoder(resolve).plain(values, "terms", 0)
     return json.dumps(plain, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
@@ -137,11 +137,11 @@ def _octets(text: str) -> bytes:
     return text.encode(errors="surrogatepass")
 
 
-def _kind(value: object) -> str:
+def _type_name(value: object) -> str:
     return type(value).__name__
 
 
-def _refuse(path: str, why: str) -> NoReturn:
+def _unrepresentable(path: str, why: str) -> NoReturn:
     message = f"{path}: {why}."
     raise UnrepresentableTerms(message)
 
@@ -154,7 +154,7 @@ class _TermsEncoder:
 
     def plain(self, value: object, path: str, depth: int, *, resolved: bool = False) -> object:
         if depth > DEEPEST_TERMS:
-            _refuse(path, f"nested more than {DEEPEST_TERMS} deep, or inside itself")
+            _unrepresentable(path, f"nested more than {DEEPEST_TERMS} deep, or inside itself")
         if value is None or isinstance(value, bool):
             return value
         if isinstance(value, Mapping):
@@ -164,7 +164,7 @@ class _TermsEncoder:
                 self.plain(member, f"{path}[{index}]", depth + 1)
                 for index, member in enumerate(value)
             ]
-        for kind, encode in _SCALARS:
+        for kind, encode in _EXACT:
             if isinstance(value, kind):
                 encoded = encode(value, path)
                 if encoded is not None:
@@ -175,11 +175,11 @@ class _TermsEncoder:
         members: dict[str, object] = {}
         for key, member in value.items():
             if not isinstance(key, str):
-                _refuse(path, f"keys are strings, and one is {_kind(key)}")
+                _unrepresentable(path, f"keys are strings, and one is {_type_name(key)}")
             name = storable_text(key, f"{path} has a key that")
             # A subclass of str can hash as it likes, and then be a key beside its own text.
             if name in members:
-                _refuse(path, f"has the key {name!r} twice")
+                _unrepresentable(path, f"has the key {name!r} twice")
             members[name] = self.plain(member, f"{path}.{name}", depth + 1)
         return members
 
@@ -187,10 +187,10 @@ class _TermsEncoder:
         if self._resolve is not None and not resolved:
             return self.plain(self._resolve(value), path, depth, resolved=True)
         if isinstance(value, datetime):
-            _refuse(path, "a datetime without a time zone says no moment")
+            _unrepresentable(path, "a datetime without a time zone says no moment")
         if isinstance(value, float):
-            _refuse(path, "a float has no exact text; use Decimal, an integer or a string")
-        _refuse(path, f"{_kind(value)} has no JSON form; use a string")
+            _unrepresentable(path, "a float has no exact text; use Decimal, an integer or a string")
+        _unrepresentable(path, f"{_type_name(value)} has no JSON form; use a string")
 
 
 def storable_text(value: str, path: str) -> str:
@@ -202,49 +202,49 @@ def storable_text(value: str, path: str) -> str:
     # The text itself, whatever a subclass such as an Enum makes of str().
     text = str.__str__(value)
     if "\0" in text:
-        _refuse(path, "holds U+0000, which databases do not keep")
+        _unrepresentable(path, "holds U+0000, which databases do not keep")
     try:
         text.encode()
     except UnicodeEncodeError:
-        _refuse(path, "holds a lone surrogate, which is no character")
+        _unrepresentable(path, "holds a lone surrogate, which is no character")
     return text
 
 
-def _integer(value: int, path: str) -> int:
+def _exact_integer(value: int, path: str) -> int:
     number = int.__index__(value)
     if abs(number) > LARGEST_INTEGER:
-        _refuse(path, "beyond ±2**53 not every reader sees the same integer; use a string")
+        _unrepresentable(path, "beyond ±2**53 not every reader sees the same integer; use a string")
     return number
 
 
-def _decimal(value: Decimal, path: str) -> str:
+def _exact_decimal(value: Decimal, path: str) -> str:
     if not value.is_finite():
-        _refuse(path, "is not a finite number")
+        _unrepresentable(path, "is not a finite number")
     _, digits, exponent = value.as_tuple()
     if len(digits) + abs(int(exponent)) > LONGEST_DECIMAL:
-        _refuse(path, f"has more than {LONGEST_DECIMAL} digits")
+        _unrepresentable(path, f"has more than {LONGEST_DECIMAL} digits")
     # A sum of nothing can come out as -0; people and other programs see the same number.
     return format(value if value else value.copy_abs(), "f")
 
 
-def _moment(value: datetime, path: str) -> str | None:
+def _exact_moment(value: datetime, path: str) -> str | None:
     if value.utcoffset() is None:
         return None
     try:
         return value.astimezone(UTC).replace(tzinfo=None).isoformat() + "Z"
     except OverflowError:
-        _refuse(path, "has no year between 1 and 9999 in UTC")
+        _unrepresentable(path, "has no year between 1 and 9999 in UTC")
 
 
-def _day(value: date, path: str) -> str | None:
+def _exact_day(value: date, path: str) -> str | None:
     # A naive datetime is a date to isinstance, but it is no day.
     return None if isinstance(value, datetime) else value.isoformat()
 
 
-_SCALARS: tuple[tuple[type, Callable[..., object]], ...] = (
+_EXACT: tuple[tuple[type, Callable[..., object]], ...] = (
     (str, storable_text),
-    (int, _integer),
-    (Decimal, _decimal),
-    (datetime, _moment),
-    (date, _day),
+    (int, _exact_integer),
+    (Decimal, _exact_decimal),
+    (datetime, _exact_moment),
+    (date, _exact_day),
 )

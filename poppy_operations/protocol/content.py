@@ -95,7 +95,7 @@ def stable_content(value: object, resolve: Resolve | None = None) -> str:
 def _content(value: object, depth: int) -> str:
     encode = _BY_TYPE.get(type(value))
     if encode is None:
-        encode = next((encode for kind, encode in _BY_KIND if isinstance(value, kind)), _object)
+        encode = next((encode for kind, encode in _BY_KIND if isinstance(value, kind)), _any_object)
     return encode(value, depth)
 
 
@@ -209,7 +209,7 @@ def _enum(value: Enum, depth: int) -> str:
     return _tagged("enum", f"[{json.dumps(_name(value))},{_content(value.value, depth + 1)}]")
 
 
-def _object(value: object, depth: int) -> str:
+def _any_object(value: object, depth: int) -> str:
     if hasattr(value, "read") or isinstance(value, Iterator):
         # Reading it would use it up, and its text says nothing about what is in it.
         raise Unreadable

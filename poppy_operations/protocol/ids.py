@@ -13,14 +13,14 @@ import re
 import secrets
 from typing import TypeGuard
 
-_ID = re.compile(r"[A-Za-z0-9_-]{1,256}")
+_ID_PATTERN = re.compile(r"[A-Za-z0-9_-]{1,256}")
 _REF = re.compile(r"[A-Za-z0-9_.-]{1,2048}")
 _PREFIX = re.compile(r"[a-z0-9]{1,16}")
 
 
 def is_id(value: object) -> TypeGuard[str]:
     """Whether a value can be an ID: 1 to 256 of ``A-Z a-z 0-9 _ -``."""
-    return isinstance(value, str) and _ID.fullmatch(value) is not None
+    return isinstance(value, str) and _ID_PATTERN.fullmatch(value) is not None
 
 
 def is_ref(value: object) -> TypeGuard[str]:

@@ -34,7 +34,7 @@ def parse_dictionary(value: str) -> dict[str, object] | None:
     if parsed is None:
         return None
     members = cast("dict[str, tuple[object, object]]", parsed)
-    return {key: _value(bare) for key, (bare, _parameters) in members.items()}
+    return {key: _bare_value(bare) for key, (bare, _parameters) in members.items()}
 
 
 def string_member(members: Mapping[str, object], key: str) -> str | None:
@@ -92,7 +92,7 @@ def _parse(value: str, kind: str) -> http_sf.StructuredType | None:
         return None
 
 
-def _value(bare: object) -> object:
+def _bare_value(bare: object) -> object:
     if isinstance(bare, list):
-        return InnerList(tuple(_value(item) for item, _parameters in bare))
+        return InnerList(tuple(_bare_value(item) for item, _parameters in bare))
     return bare

@@ -20,7 +20,7 @@ from poppy_operations.gate.answers import (
 )
 from poppy_operations.logs import log_of
 from poppy_operations.protocol import wire
-from poppy_operations.responses.bodies import extra_members, json_answer, not_stored, refused
+from poppy_operations.responses.bodies import error_response, extra_members, json_answer, not_stored
 from poppy_operations.responses.replays import replayed
 
 OurAnswer = (
@@ -53,8 +53,8 @@ def api_answer(answer: OurAnswer, request: HttpRequest) -> HttpResponse:
         case PlainlyPerformed():
             return _told_performed(answer.operation_id)
         case Undeclared():
-            return refused(EXTENSION_REQUIRED)
-    return refused(answer)
+            return error_response(EXTENSION_REQUIRED)
+    return error_response(answer)
 
 
 def _unfinished(answer: StillPerforming, request: HttpRequest) -> HttpResponse:

@@ -33,7 +33,7 @@ def json_answer(
     return not_stored(JsonResponse(dict(body), status=status, headers=headers))
 
 
-def refused(answer: ErrorAnswer) -> HttpResponse:
+def error_response(answer: ErrorAnswer) -> HttpResponse:
     """Return an error of the core protocol: its code, members, status and headers."""
     body = error_body(answer.code, **answer.members)
     return json_answer(body, status_of(answer), answer.headers)

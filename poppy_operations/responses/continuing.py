@@ -42,14 +42,14 @@ def continuing_of(request: HttpRequest) -> Continuing | None:
     # Two slashes at its beginning would make a host of a path.
     address = escape_leading_slashes(request.get_full_path())
     if request.method == "GET":
-        return _form("get", address.partition("?")[0], "", request.GET)
+        return _continuing_form("get", address.partition("?")[0], "", request.GET)
     if request.method != "POST" or not _is_posted_form(request):
         return None
     posted = request.POST.copy()
     posted.pop(CSRF_FIELD, None)
     if request.FILES or _sensitive(request, posted):
         return None
-    return _form("post", address, request.content_type or "", posted)
+    return _continuing_form("post", address, request.content_type or "", posted)
 
 
 def came_from(request: HttpRequest) -> str:
@@ -77,7 +77,9 @@ def _sensitive(request: HttpRequest, posted: QueryDict) -> bool:
     return bool(posted) if names == "__ALL__" else any(name in posted for name in names)
 
 
-def _form(method: str, action: str, encoding: str, values: QueryDict) -> Continuing | None:
+def _continuing_form(
+    method: str, action: str, encoding: str, values: QueryDict
+) -> Continuing | None:
     fields = tuple((name, value) for name, listed in values.lists() for value in listed)
     if any(_NOT_REPEATABLE.search(text) for field in fields for text in field):
         return None

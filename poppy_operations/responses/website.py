@@ -30,10 +30,10 @@ from poppy_operations.protocol.errors import error_body
 from poppy_operations.protocol.structured import poppy_operation
 from poppy_operations.responses.api import OurAnswer, api_answer
 from poppy_operations.responses.bodies import (
+    error_response,
     extra_members,
     json_answer,
     not_stored,
-    refused,
     status_of,
 )
 from poppy_operations.responses.continuing import FORMS, came_from, continuing_of
@@ -86,7 +86,7 @@ def website_answer(answer: OurAnswer, request: HttpRequest) -> HttpResponse:
             return _show(request, kind, _Shown("undeclared", body, status))
         case Declined():
             return api_answer(answer, request)
-    return _refused(request, kind, answer)
+    return _shown_error(request, kind, answer)
 
 
 _DONE = _Shown("done", {"status": "performed"})
@@ -112,10 +112,10 @@ def _waiting_page(request: HttpRequest, kind: BodyKind, answer: ApprovalRequired
     return _Shown("waiting", {}, 403, headers, context)
 
 
-def _refused(request: HttpRequest, kind: BodyKind, answer: ErrorAnswer) -> HttpResponse:
+def _shown_error(request: HttpRequest, kind: BodyKind, answer: ErrorAnswer) -> HttpResponse:
     status = status_of(answer)
     if status not in {429, 503}:
-        return refused(answer)
+        return error_response(answer)
     body = error_body(answer.code, **answer.members)
     context = {"too_many": status == 429}
     return _show(request, kind, _Shown("later", body, status, answer.headers, context))

@@ -18,18 +18,18 @@ class CoreError(APIException):
     It is no ``AuthenticationFailed``, whose status depends on a view's other classes.
     """
 
-    def __init__(self, refused: ErrorAnswer) -> None:
-        body: Any = error_body(refused.code, **refused.members)
+    def __init__(self, error: ErrorAnswer) -> None:
+        body: Any = error_body(error.code, **error.members)
         super().__init__(body)
-        self.status_code = STATUSES[refused.code]
+        self.status_code = STATUSES[error.code]
         # By these Django REST framework's exception handler sets the headers.
-        self.auth_header = refused.headers.get("WWW-Authenticate")
-        self.wait = int(refused.headers.get("Retry-After", 0)) or None
+        self.auth_header = error.headers.get("WWW-Authenticate")
+        self.wait = int(error.headers.get("Retry-After", 0)) or None
 
 
-def core_error(request: Request, refused: ErrorAnswer) -> CoreError:
+def core_error(request: Request, error: ErrorAnswer) -> CoreError:
     """Return the exception for an error, which is sent as JSON whatever the request accepts."""
     renderer: Any = request
     renderer.accepted_renderer = JSONRenderer()
     renderer.accepted_media_type = JSONRenderer.media_type
-    return CoreError(refused)
+    return CoreError(error)

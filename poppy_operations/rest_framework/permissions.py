@@ -35,8 +35,8 @@ class HasScope(BasePermission):
             message = "Name the scope that is required: HasScope.of('orders:write')."
             raise TypeError(message)
         plain = request._request  # noqa: SLF001  the only way to Django's own request
-        refused = scope_error(HttpAsker(plain), request.user, self.scope)
-        if refused is not None:
-            raise core_error(request, refused)
+        error = scope_error(HttpAsker(plain), request.user, self.scope)
+        if error is not None:
+            raise core_error(request, error)
         # A site may say that nobody is None.
         return has_session(plain) or bool(getattr(request.user, "is_authenticated", False))

@@ -17,7 +17,7 @@ from django.utils.datastructures import MultiValueDict
 FIELD: Final = "access_token"
 
 # What stands before the scheme may be what some reader takes for white space, such as in UTF-8.
-_BEARER = re.compile(r"(?:\A|,)[^!-~]*[\"']*(?:bearer|dpop)(.*)", re.IGNORECASE | re.DOTALL)
+_CREDENTIAL = re.compile(r"(?:\A|,)[^!-~]*[\"']*(?:bearer|dpop)(.*)", re.IGNORECASE | re.DOTALL)
 _SCHEMES: Final = frozenset({"bearer", "dpop"})
 # What a JWT begins with: '{"' in base64url.
 _JWT_BEGINS: Final = "ey"
@@ -56,7 +56,7 @@ def _tokens_outside_headers(request: HttpRequest) -> list[str]:
     tokens = [
         *request.GET.getlist(FIELD),
         *(value for name, value in query if name == FIELD),
-        *_values(_form(request)),
+        *_token_values(_post_fields(request)),
     ]
     return [token.strip() for token in tokens]
 
@@ -77,14 +77,14 @@ def _is_read(name: str) -> bool:
 
 def _tokens_of(header: object) -> Iterator[str]:
     """Every text after the first bearer scheme: a reader may take any of them for the token."""
-    bearer = _BEARER.search(header) if isinstance(header, str) else None
+    bearer = _CREDENTIAL.search(header) if isinstance(header, str) else None
     for piece in re.split(r"[\s,]+", bearer[1]) if bearer else ():
         token = piece.strip(":\"'").lstrip("=")
         if token.lower() not in _SCHEMES:
             yield token
 
 
-def _form(request: HttpRequest) -> object:
+def _post_fields(request: HttpRequest) -> object:
     # Where Django REST framework has been asked whom it lets in, the form is its parsers' business:
     # what was read there is what they have read.
     if hasattr(request, "_post") or not hasattr(request, "auth"):
@@ -92,7 +92,7 @@ def _form(request: HttpRequest) -> object:
     return {}
 
 
-def _values(form: object) -> list[str]:
+def _token_values(form: object) -> list[str]:
     if isinstance(form, MultiValueDict):
         values: Iterable[object] = form.getlist(FIELD)
     else:

@@ -109,7 +109,7 @@ def _get(parts: SplitResult, deadline: float, *, public: bool) -> bytes | str:
             location = response.getheader("Location")
             if response.status in _REDIRECTS and location is not None:
                 return location
-            return _body(response)
+            return _read_body(response)
 
 
 def _headers(host: str) -> dict[str, str]:
@@ -131,7 +131,7 @@ def user_agent() -> str:
         return "poppy-operations"
 
 
-def _body(response: HTTPResponse) -> bytes:
+def _read_body(response: HTTPResponse) -> bytes:
     if response.status != 200:
         message = f"The answer has the status {response.status}."
         raise FetchFailed(message)
@@ -150,7 +150,7 @@ def _body(response: HTTPResponse) -> bytes:
 
 def _connect(parts: SplitResult, deadline: float, *, public: bool) -> socket.socket:
     host = parts.hostname or ""
-    addresses = _resolve(host, _port(parts), deadline)
+    addresses = _resolve_host(host, _port(parts), deadline)
     for *_, address in addresses:
         # One bad address spoils all: a mixture is how rebinding looks.
         if public and not is_public(address[0]):
@@ -186,7 +186,7 @@ def _first_connection(addresses: list[Any], deadline: float) -> socket.socket:
     raise last
 
 
-def _resolve(host: str, port: int, deadline: float) -> list[Any]:
+def _resolve_host(host: str, port: int, deadline: float) -> list[Any]:
     # The resolver knows no timeout; a thread that is left behind ends when it does.
     answers: queue.SimpleQueue[list[Any] | Exception] = queue.SimpleQueue()
 

@@ -41,7 +41,7 @@ def unverified_header(token: str) -> dict[str, object]:
     if header.get("alg") not in ALGORITHMS:
         message = "The JWT has an algorithm that is not accepted."
         raise BadJwt(message)
-    _refuse_extensions(header)
+    _check_extensions(header)
     return header
 
 
@@ -77,7 +77,7 @@ def verified_claims(token: str, key: PublicKey) -> dict[str, object]:
     except (jwt.PyJWTError, TypeError, ValueError, RecursionError) as error:
         message = f"The JWT's signature does not verify ({type(error).__name__})."
         raise BadJwt(message) from None
-    _refuse_extensions(decoded["header"])
+    _check_extensions(decoded["header"])
     return _json_object(decoded["payload"])
 
 
@@ -156,7 +156,7 @@ def _json_object(content: bytes) -> dict[str, object]:
     return value
 
 
-def _refuse_extensions(header: dict[str, object]) -> None:
+def _check_extensions(header: dict[str, object]) -> None:
     if "crit" in header or "b64" in header:
         message = "The JWT has critical extensions."
         raise BadJwt(message)

@@ -11,7 +11,7 @@ from typing import Any
 from django.http import HttpRequest
 from django.views.debug import SafeExceptionReporterFilter, get_exception_reporter_filter
 
-_PREFIX = "HTTP_POPPY_"
+_HEADER_PREFIX = "HTTP_POPPY_"
 _PACKAGE = __name__.partition(".")[0]
 _HIDING: dict[type, type[HidesAgents]] = {}
 
@@ -21,7 +21,7 @@ def hide_from_reports(request: HttpRequest) -> None:
 
     Everything else is left to the site's own ``DEFAULT_EXCEPTION_REPORTER_FILTER``.
     """
-    if any(name.startswith(_PREFIX) for name in request.META):
+    if any(name.startswith(_HEADER_PREFIX) for name in request.META):
         hide_our_frames(request)
 
 
@@ -39,7 +39,9 @@ class HidesAgents(SafeExceptionReporterFilter):
     def get_safe_request_meta(self, request: HttpRequest) -> dict[str, Any]:
         """Give the request's META; of the protocol's headers only that they were there."""
         meta: dict[str, Any] = super().get_safe_request_meta(request)
-        hidden = {name: self.cleansed_substitute for name in meta if name.startswith(_PREFIX)}
+        hidden = {
+            name: self.cleansed_substitute for name in meta if name.startswith(_HEADER_PREFIX)
+        }
         return {**meta, **hidden}
 
     def get_traceback_frame_variables(

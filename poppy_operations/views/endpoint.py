@@ -77,7 +77,7 @@ class OperationsEndpoint(APIView):
                 exc_info=True,
             )
             answer = BUSY
-        return _response(answer, django_request)
+        return _endpoint_response(answer, django_request)
 
 
 def _reference(request: HttpRequest) -> object:
@@ -91,7 +91,7 @@ def _reference(request: HttpRequest) -> object:
     return body.get("ref") if isinstance(body, dict) else None
 
 
-def _response(answer: EndpointAnswer, request: HttpRequest) -> HttpResponseBase:
+def _endpoint_response(answer: EndpointAnswer, request: HttpRequest) -> HttpResponseBase:
     if isinstance(answer, OperationStatus):
         return json_answer(wire.status(answer.operation_id, cast("wire.Status", answer.status)))
     if isinstance(answer, Recorded):

@@ -34,7 +34,7 @@ from poppy_operations.gate.callers import error_answer
 from poppy_operations.lifecycle.durable import Busy, busy_where_in_the_way
 from poppy_operations.models import Join, instants
 from poppy_operations.models.lengths import NAME_LENGTH, RETURN_TO_LENGTH
-from poppy_operations.responses.bodies import refused
+from poppy_operations.responses.bodies import error_response
 from poppy_operations.sessions.refusals import InsufficientScope, InvalidSession, SessionRefused
 from poppy_operations.sessions.session import Session
 from poppy_operations.unread_bodies import is_body_lost
@@ -70,10 +70,10 @@ def join(request: HttpRequest) -> HttpResponse:
         wanted = _wanted(request)
         ticket = joins.issue_ticket(session, now=instants.now(), **wanted)
     except SessionRefused as refusal:
-        return refused(error_answer(refusal))
+        return error_response(error_answer(refusal))
     except BadRequest as error:
         logger.info("A request for a ticket is refused. %s", error)
-        return refused(INVALID_REQUEST)
+        return error_response(INVALID_REQUEST)
     path = reverse("poppy_operations:ticket", args=[ticket])
     seconds = int(joins.TICKET_LIFETIME.total_seconds())
     return JsonResponse({"url": request.build_absolute_uri(path), "expires_in": seconds})
@@ -101,7 +101,7 @@ def _user_for(account: str) -> AbstractBaseUser | None:
 
 
 def _wanted(request: HttpRequest) -> dict[str, Any]:
-    raw = _body(request)
+    raw = _request_body(request)
     if not raw:
         return {}
     try:
@@ -115,7 +115,7 @@ def _wanted(request: HttpRequest) -> dict[str, Any]:
     return {"return_to": _return_to(request, body), "cookie": _cookie(body)}
 
 
-def _body(request: HttpRequest) -> bytes:
+def _request_body(request: HttpRequest) -> bytes:
     """Read the body; one that cannot be read is none, and must not pass for an empty one."""
     if is_body_lost(request):
         message = "The body came without a Content-Length, or with one that is no number."
@@ -158,7 +158,7 @@ def _cookie(body: dict[str, Any]) -> tuple[str, str] | None:
     cookie = body.get("cookie")
     if cookie is None:
         return None
-    name, value = _members(cookie)
+    name, value = _cookie_members(cookie)
     if isinstance(name, str) and isinstance(value, str) and value and _is_name(name):
         return name, value
     message = "`cookie` is not an object with the `name` and the `value` of a cookie."
@@ -169,7 +169,7 @@ def _is_name(name: str) -> bool:
     return 0 < len(name) <= NAME_LENGTH and name.isprintable()
 
 
-def _members(cookie: object) -> tuple[object, object]:
+def _cookie_members(cookie: object) -> tuple[object, object]:
     if not isinstance(cookie, dict):
         return None, None
     return cookie.get("name"), cookie.get("value")
@@ -189,7 +189,7 @@ def ticket(request: HttpRequest, ticket: str) -> HttpResponse:
     now = instants.now()
     foreign = _foreign_navigation(request)
     if foreign:
-        joins.log_refused_ticket(foreign)
+        joins.log_bad_ticket(foreign)
         return _invalid(request)
     found = joins.redeemable_join(ticket, request, now)
     if found is None:
@@ -198,9 +198,9 @@ def ticket(request: HttpRequest, ticket: str) -> HttpResponse:
     if found.account is not None:
         user = _user_for(found.account)
         if user is None:
-            joins.log_refused_ticket("Its account cannot be signed in to by a join.")
+            joins.log_bad_ticket("Its account cannot be signed in to by a join.")
             return _invalid(request)
-    if request.method == "GET" and _has_own_login(request, found):
+    if request.method == "GET" and _has_other_login(request, found):
         return _ask(request, found, user)
     return _redeem(request, found, user, now)
 
@@ -220,7 +220,7 @@ def _foreign_navigation(request: HttpRequest) -> str:
     return "Another site sent the browser here: Sec-Fetch-Site is neither `none` nor `same-origin`."
 
 
-def _has_own_login(request: HttpRequest, join: Join) -> bool:
+def _has_other_login(request: HttpRequest, join: Join) -> bool:
     """Whether the browser has a login; one that a join of the same agent gave is none."""
     user = getattr(request, "user", None)  # A site may be without users.
     if user is None or not user.is_authenticated:

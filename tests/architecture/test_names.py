@@ -23,6 +23,8 @@ SHARED = {
     "decline": "the same",
     "logger": "the package's one logger",
     "__all__": "Python's own name",
+    "__getattr__": "the same",
+    "_HOMES": "where the names are that a package imports late",
     "perform": "a task of that function",
     "purge": "a task of that function",
     "reconcile": "a task of that function",
@@ -38,7 +40,7 @@ SHARED = {
 
 
 def defined(path: Path) -> Iterator[str]:
-    """The names that a module defines for others."""
+    """The names that a module defines, for others and for itself."""
     for node in ast.parse(path.read_text("utf-8")).body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             yield node.name
@@ -48,14 +50,26 @@ def defined(path: Path) -> Iterator[str]:
             yield node.target.id
 
 
-def test_a_name_that_others_can_import_has_one_meaning() -> None:
+def test_a_name_of_a_module_has_one_meaning() -> None:
+    """Names that begin with an underscore too: who reads two modules meets them both."""
     homes: dict[str, set[Path]] = defaultdict(set)
     for path in MODULES:
         for name in defined(path):
-            if not name.startswith("_") or name == "__all__":
-                homes[name].add(path)
+            homes[name].add(path)
     shared = {name: sorted(map(str, paths)) for name, paths in homes.items() if len(paths) > 1}
     assert {name: paths for name, paths in shared.items() if name not in SHARED} == {}
+
+
+def test_only_a_request_is_refused() -> None:
+    """Misuse is rejected, a ticket is bad, terms are unrepresentable: each has its own word."""
+    found = {
+        node.name
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        if "refus" in node.name.lower()
+    }
+    assert found == {"Refusal", "SessionRefused", "refusal"}
 
 
 @pytest.mark.parametrize("path", MODULES, ids=str)

@@ -690,14 +690,14 @@ def test_of_two_repeats_at_once_one_gets_the_refusal_and_the_other_one_tries_aga
     job: MakeJob, broker: Queue, hooks: Any, monkeypatch: pytest.MonkeyPatch, effects: str
 ) -> None:
     mine = refused(job, broker, hooks, gone(), effects=effects)
-    take, others = queueing.take_refusal, []
+    take, others = queueing.take_worker_answer, []
 
     def other_one_first(*args: Any) -> bool:
-        monkeypatch.setattr(queueing, "take_refusal", take)
+        monkeypatch.setattr(queueing, "take_worker_answer", take)
         others.append(mine.send().status_code)
         return take(*args)
 
-    monkeypatch.setattr(queueing, "take_refusal", other_one_first)
+    monkeypatch.setattr(queueing, "take_worker_answer", other_one_first)
     assert mine.send().status_code == 503
     assert others == [410]
     assert len(broker.messages) == 2

@@ -458,7 +458,7 @@ def refused(revision: Revision, answer: StoredAnswer = REFUSED) -> Operation:
     """A worker's attempt that ended with an answer for one repeat, as it is read then."""
     begun(revision, queued=True)
     queueing.start(read(revision.operation), MINE, NOW)
-    text = queueing.refusal_text(revision, answer)
+    text = queueing.worker_answer_text(revision, answer)
     assert claims.release(revision.operation, MINE, text)
     operation: Operation = read(revision.operation)
     return operation
@@ -466,7 +466,7 @@ def refused(revision: Revision, answer: StoredAnswer = REFUSED) -> Operation:
 
 @pytest.mark.parametrize("answer", [REFUSED, StoredAnswer(204), StoredAnswer(410, (), b"")])
 def test_a_refusal_is_kept_as_it_was(revision: Revision, answer: StoredAnswer) -> None:
-    found = queueing.refusal_of(refused(revision, answer), revision)
+    found = queueing.worker_answer(refused(revision, answer), revision)
     assert found is not None
     assert (found.status, found.body) == (answer.status, answer.body)
     assert list(found.headers) == list(answer.headers)
@@ -474,15 +474,15 @@ def test_a_refusal_is_kept_as_it_was(revision: Revision, answer: StoredAnswer) -
 
 def test_a_refusal_is_of_one_revision(revision: Revision) -> None:
     operation = refused(revision)
-    assert queueing.refusal_of(operation, Revision(revision="another one")) is None
-    assert queueing.refusal_of(revision.operation, revision) is None  # as it was read before
+    assert queueing.worker_answer(operation, Revision(revision="another one")) is None
+    assert queueing.worker_answer(revision.operation, revision) is None  # as it was read before
 
 
 def test_a_refusal_is_taken_once(revision: Revision) -> None:
     operation, other = refused(revision), refused(returned(slot="other"))
     before = facts(operation)
-    assert queueing.take_refusal(operation)
-    assert not queueing.take_refusal(operation)
+    assert queueing.take_worker_answer(operation)
+    assert not queueing.take_worker_answer(operation)
     assert facts(operation) == {**before, "refusal": None}
     assert facts(other)["refusal"] is not None
 
@@ -492,14 +492,14 @@ def test_a_refusal_is_not_taken_by_who_read_the_operation_before_it_changed(
 ) -> None:
     operation = refused(revision)
     Operation.objects.update(attempt=OTHER)
-    assert not queueing.take_refusal(operation)
+    assert not queueing.take_worker_answer(operation)
     assert facts(operation)["refusal"] is not None
 
 
 def test_taking_a_refusal_is_busy_at_the_first_failure(revision: Revision) -> None:
     operation = refused(revision)
     with in_the_way("UPDATE", 1), pytest.raises(Busy):
-        queueing.take_refusal(operation)
+        queueing.take_worker_answer(operation)
     assert facts(operation)["refusal"] is not None
 
 

@@ -90,7 +90,7 @@ def test_what_a_worker_performs_is_beside_its_operation() -> None:
     assert queueing.release_unstarted(operation, OTHER)
     begun(revision, queued=True)
     assert claims.release(operation, MINE, "[]")
-    assert queueing.take_refusal(read(operation))
+    assert queueing.take_worker_answer(read(operation))
     approval = begun(revision, queued=True)
     assert queueing.enqueue_again(read(operation), NOW)
     assert queueing.start(read(operation), MINE, NOW)

@@ -53,10 +53,10 @@ def perform_queued(attempt: Attempt) -> Steps[Outcome]:
 
 
 def _said_before(attempt: Attempt) -> SiteAnswer | Lost | None:
-    said = queueing.refusal_of(attempt.operation, attempt.revision)
+    said = queueing.worker_answer(attempt.operation, attempt.revision)
     if said is None:
         return None
-    if not queueing.take_refusal(attempt.operation):
+    if not queueing.take_worker_answer(attempt.operation):
         return Lost()
     return SiteAnswer(attempt.job.results.again(said))
 
@@ -174,7 +174,7 @@ class _Started(Attempt):
         except Exception as error:  # noqa: BLE001  a page that fails keeps nobody from repeating
             self.log(logging.ERROR, "What a worker's action said could not be kept.", error)
             return None
-        return queueing.refusal_text(self.revision, answer)
+        return queueing.worker_answer_text(self.revision, answer)
 
 
 def perform_handed_over(operation_id: str, attempt: str, results: Results, request: Any) -> bool:
