@@ -10,14 +10,13 @@ from uuid import UUID
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.db.models import Exists, OuterRef, Q
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from poppy_operations.conf import conf
 from poppy_operations.declarations.outcomes import Performed
-from poppy_operations.gate.revisions import seconds
-from poppy_operations.models import Approval, Decline, Operation, Settlement
+from poppy_operations.gate.revisions import usable
+from poppy_operations.models import Approval, Operation, Settlement
 from poppy_operations.models.databases import write_alias
 from poppy_operations.protocol.interfaces import interface_called
 
@@ -29,17 +28,10 @@ OUTCOMES = [
 
 def unused_approvals(operation: Operation, now: datetime) -> Sequence[Approval]:
     """Find the approvals that could still be used, were the operation open. One query."""
-    declined = Decline.objects.filter(revision=OuterRef("revision"), approver=OuterRef("approver"))
     return list(
         Approval.objects.using(write_alias())
         .select_related("revision")
-        .filter(
-            Q(recorded_for__isnull=False) | Q(revision__retired_at=None),
-            ~Exists(declined),
-            operation=operation,
-            voided_at=None,
-            revision__expires_at__gte=seconds(now),
-        )
+        .filter(usable(now), operation=operation)
         .order_by("received_at")
     )
 

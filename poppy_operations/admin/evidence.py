@@ -18,6 +18,7 @@ from poppy_operations.admin.filters import ChoiceFilter
 from poppy_operations.admin.history import moment
 from poppy_operations.admin.reading import NOTHING_CHANGED, ReadOnlyAdmin, name_of, pretty
 from poppy_operations.browser.state import browser_of
+from poppy_operations.gate.revisions import seconds, unexpired
 from poppy_operations.lifecycle.approving import void
 from poppy_operations.lifecycle.durable import Busy
 from poppy_operations.logs import about, log_of
@@ -57,12 +58,11 @@ class ApprovableFilter(ChoiceFilter):
 
     def queryset(self, request: Any, queryset: QuerySet[Revision]) -> QuerySet[Revision] | None:
         """Find them by the date, which has an index. Valid to the end of the last second."""
-        chosen, second = self.chosen(), instants.now().replace(microsecond=0)
+        chosen, now = self.chosen(), instants.now()
         if chosen is None:
             return None
-        return queryset.filter(
-            Q(expires_at__gte=second) if chosen == "yes" else Q(expires_at__lt=second)
-        )
+        over = Q(expires_at__lt=seconds(now))
+        return queryset.filter(unexpired(now) if chosen == "yes" else over)
 
 
 class ApproverFilter(ChoiceFilter):

@@ -13,7 +13,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from poppy_operations.declarations.registry import registry
-from poppy_operations.gate.revisions import seconds
+from poppy_operations.gate.revisions import usable
 from poppy_operations.lifecycle.claims import is_lapsed, lapsed
 from poppy_operations.lifecycle.settling import can_settle, settleable
 from poppy_operations.models import (
@@ -88,14 +88,13 @@ class StandingFilter(ChoiceFilter):
         return None if name is None else queryset.filter(in_standing(name, instants.now()))
 
 
-def _of_it(model: Any, **conditions: Any) -> Exists:
-    return Exists(model.objects.filter(operation=OuterRef("pk"), **conditions))
+def _of_it(model: Any, *which: Q, **conditions: Any) -> Exists:
+    return Exists(model.objects.filter(*which, operation=OuterRef("pk"), **conditions))
 
 
 def _waiting(now: datetime) -> Q:
     """Approved, and nothing has come of it yet."""
-    approved = _of_it(Approval, voided_at=None, revision__expires_at__gte=seconds(now))
-    return Q(approved, state=Operation.State.OPEN)
+    return Q(_of_it(Approval, usable(now)), state=Operation.State.OPEN)
 
 
 HAPPENINGS: dict[str, tuple[Any, Callable[[datetime], Q | Exists]]] = {

@@ -23,7 +23,7 @@ from poppy_operations.gate.answers import (
 from poppy_operations.gate.callers import Caller
 from poppy_operations.gate.calls import Call
 from poppy_operations.gate.door import Asker
-from poppy_operations.gate.revisions import is_expired, named_revision, record_of
+from poppy_operations.gate.revisions import is_returnable, named_revision
 from poppy_operations.lifecycle import approving, claims
 from poppy_operations.logs import about, log_of
 from poppy_operations.models import Decline as DeclineRow
@@ -117,11 +117,7 @@ def _replay(call: Call, owner: Owner, found: Revision, statement: ApprovalStatem
 
 def is_named(revision: Revision, statement: ApprovalStatement, now: datetime) -> bool:
     """Check 3, as far as the revision goes: returned for the operation, and not expired."""
-    return (
-        revision.revision == statement.revision
-        and not is_expired(revision, now)
-        and (revision.retired_at is None or record_of(revision) is not None)
-    )
+    return revision.revision == statement.revision and is_returnable(revision, now)
 
 
 def declined_before(revision: Revision, statement: ApprovalStatement) -> Declined | None:

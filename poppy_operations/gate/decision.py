@@ -39,10 +39,9 @@ from poppy_operations.gate.performing import perform_approved
 from poppy_operations.gate.performing.attempt import Attempt, elsewhere
 from poppy_operations.gate.returning import ask, ask_under_way
 from poppy_operations.gate.revisions import (
-    has_record,
-    is_expired,
     is_in_use,
     is_told_in_part,
+    is_usable,
     live_revisions,
     read_in_full,
 )
@@ -177,7 +176,7 @@ def _binds(revision: Revision, now: datetime) -> bool:
     """
     if revision.operation.state == Operation.State.PERFORMING:
         return True
-    return has_record(revision) and not is_expired(revision, now)
+    return is_usable(revision, now)
 
 
 def _approved(findings: Findings, wanted: Wanted) -> Steps[Outcome | None]:
@@ -258,9 +257,8 @@ def _under_way(findings: Findings, attempt: Attempt, outcome: StillPerforming) -
 
 def _matches(revision: Revision, asked: Ask) -> bool:
     return (
-        has_record(revision)
+        is_usable(revision, asked.call.now)
         and revision.operation.state == Operation.State.OPEN
-        and not is_expired(revision, asked.call.now)
         and asked.is_same(revision)
     )
 

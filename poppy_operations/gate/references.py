@@ -30,7 +30,6 @@ from poppy_operations.gate.door import Asker
 from poppy_operations.gate.returning import as_returned
 from poppy_operations.gate.revisions import (
     has_record,
-    is_expired,
     is_returnable,
     record_of,
     revision_of_operation,
@@ -103,13 +102,10 @@ def _looked_up(
     operation = revision.operation
     if operation.state in {Operation.State.PERFORMING, Operation.State.PERFORMED}:
         return OperationStatus(operation.operation_id, operation.state)
-    if is_expired(revision, now):
+    if not is_returnable(revision, now):
         return INVALID_REQUEST
-    is_approved = has_record(revision)
-    if is_approved and says_approved:
+    if has_record(revision) and says_approved:
         return OperationStatus(operation.operation_id, "approved")
-    if not is_approved and not is_returnable(revision, now):
-        return INVALID_REQUEST
     if not session.declared:
         return EXTENSION_REQUIRED
     if revision.looked_up_at is None:
@@ -132,7 +128,7 @@ def _approval_sent(
     named: Revision | None = revision
     if statement.revision != revision.revision:
         named = revision_of_operation(operation, statement.revision, statement.approver)
-    if named is None or not is_named(named, statement, now) or _is_voided(named):
+    if named is None or not is_named(named, statement, now):
         if operation.state == Operation.State.PERFORMING:
             return Recorded()
         return _other_than_named(session, revision, statement, now)
@@ -155,11 +151,6 @@ def _judged_approval(
         return decided if isinstance(decided, Declined) else None
     recorded = approving.record(statement, named, sid=session.sid, now=now)
     return Recorded() if recorded else None
-
-
-def _is_voided(revision: Revision) -> bool:
-    record = record_of(revision)
-    return record is not None and record.voided_at is not None
 
 
 def _other_than_named(
@@ -194,8 +185,6 @@ def watched(asker: Asker, watch: str, now: datetime) -> str:
     freed = claims.is_lapsed(operation, now) and _freed(operation, now)
     if not freed and operation.state in {Operation.State.PERFORMING, Operation.State.PERFORMED}:
         return str(operation.state)
-    if is_expired(revision, now):
+    if not is_returnable(revision, now):
         return "unknown"
-    if has_record(revision):
-        return "approved"
-    return "waiting" if is_returnable(revision, now) else "unknown"
+    return "approved" if has_record(revision) else "waiting"

@@ -27,6 +27,11 @@ def is_expired(revision: Revision, now: datetime) -> bool:
     return bool(revision.expires_at < seconds(now))
 
 
+def unexpired(now: datetime, of: str = "") -> Q:
+    """``is_expired`` denied, as the database sees it; ``of`` leads to the revision of a row."""
+    return Q(**{f"{of}expires_at__gte": seconds(now)})
+
+
 def named_revision(operation_id: str, revision: str, approver: str) -> Revision | None:
     """The revision that an approval names, or another one of the operation that it names.
 
@@ -88,14 +93,12 @@ def revision_of_operation(operation: Operation, revision: str, approver: str) ->
     return found
 
 
-def _was_declined(approver: str) -> Exists:
-    return Exists(Decline.objects.filter(revision=OuterRef("pk"), approver=approver))
+def _was_declined(approver: str | OuterRef, revision: str = "pk") -> Exists:
+    return Exists(Decline.objects.filter(revision=OuterRef(revision), approver=approver))
 
 
 def _record_declined() -> Exists:
-    return Exists(
-        Decline.objects.filter(revision=OuterRef("pk"), approver=OuterRef("record__approver"))
-    )
+    return _was_declined(OuterRef("record__approver"))
 
 
 def live_revisions(owner: Owner, now: datetime, slots: Sequence[str] = ()) -> Sequence[Revision]:
@@ -109,7 +112,7 @@ def live_revisions(owner: Owner, now: datetime, slots: Sequence[str] = ()) -> Se
     is_newest = Q(number=Subquery(newest.values("number")[:1]))
     is_in_use = Q(record=F("operation__approval"))
     wanted = (
-        Q(expires_at__gte=seconds(now), retired_at=None)
+        Q(unexpired(now), retired_at=None)
         | Q(Q(operation__state=Operation.State.PERFORMING), is_newest | is_in_use)
         | Q(Q(operation__slot__in=slots), is_newest)
     )
@@ -163,6 +166,21 @@ def has_record(revision: Revision) -> bool:
     return not revision.record_declined  # type: ignore[attr-defined]  # an annotation, as above
 
 
+def is_usable(revision: Revision, now: datetime) -> bool:
+    """Whether the approval that was recorded for the revision can still be used."""
+    return has_record(revision) and is_returnable(revision, now)
+
+
+def usable(now: datetime) -> Q:
+    """The approvals that can still be used, were their operations open, as the database sees it.
+
+    The recorded ones are those of ``is_usable``. The others are what an attempt has left, which
+    the agent may send again: ``approvals.is_named`` and ``declined_before`` judge them then.
+    """
+    declined = _was_declined(OuterRef("approver"), revision="revision")
+    return Q(unexpired(now, "revision__"), ~declined, voided_at=None, revision__retired_at=None)
+
+
 def is_in_use(revision: Revision) -> bool:
     """Whether the revision's record is the one that the current attempt performs."""
     record = record_of(revision)
@@ -175,7 +193,7 @@ def is_in_use(revision: Revision) -> bool:
 
 
 def is_returnable(revision: Revision, now: datetime) -> bool:
-    """Whether the revision can be returned, or returned again."""
+    """Whether the revision can be returned, and approved: it is neither retired nor expired."""
     return revision.retired_at is None and not is_expired(revision, now)
 
 
