@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
@@ -35,7 +34,6 @@ from poppy_operations.lifecycle import asking, claims
 from poppy_operations.lifecycle.durable import Busy
 from poppy_operations.models import Operation, Revision
 from poppy_operations.protocol.operation import ReturnedOperation
-from poppy_operations.protocol.owner import Owner
 from poppy_operations.sessions.clock import epoch
 from poppy_operations.summaries import warn_in_debug
 
@@ -170,9 +168,9 @@ def ask_under_way(
         for revision in rows:
             if revision.operation_id == operation.pk and _repeats(revision, in_use, call):
                 return returned(revision, caller)
-        further = asking.return_revision(
-            _copy(call, in_use, operation, caller.owner), operation, call.now
-        )
+        read_in_full(in_use)
+        asked = asking.Asked.again(in_use, prefix=call.action.prefix, lifetime=call.action.lifetime)
+        further = asking.return_revision(asked, operation, call.now)
         if further is not None:
             return returned(further, caller)
         rows = live_revisions(caller.owner, call.now)
@@ -189,26 +187,6 @@ def _repeats(revision: Revision, in_use: Revision, call: Call) -> bool:
         and revision.terms_digest == in_use.terms_digest
         and revision.content_digest == in_use.content_digest
         and serves_again(revision, call.now)
-    )
-
-
-def _copy(call: Call, in_use: Revision, operation: Operation, owner: Owner) -> asking.Asked:
-    read_in_full(in_use)
-    return asking.Asked(
-        action=operation.action,
-        prefix=call.action.prefix,
-        interface=operation.interface,
-        owner=owner,
-        conversation=operation.conversation,
-        slot=operation.slot or "",
-        terms=in_use.terms,
-        terms_digest=in_use.terms_digest,
-        target_digest=in_use.target_digest,
-        raw_digest=in_use.raw_digest,
-        content_digest=in_use.content_digest,
-        content_fields=json.loads(in_use.content_fields),
-        summary=in_use.summary,
-        lifetime=call.action.lifetime,
     )
 
 

@@ -25,6 +25,16 @@ from poppy_operations.protocol.owner import Owner
 from poppy_operations.sessions.clock import epoch
 from poppy_operations.signals import operation_returned, tell
 
+# What a revision keeps as it was asked, under the same names.
+AS_ASKED = (
+    "terms",
+    "terms_digest",
+    "target_digest",
+    "raw_digest",
+    "content_digest",
+    "summary",
+)
+
 
 @dataclass(frozen=True)
 class Asked:
@@ -45,6 +55,22 @@ class Asked:
     summary: str | None
     lifetime: timedelta
     earlier_slots: Sequence[str] = ()
+
+    @classmethod
+    def again(cls, revision: Revision, *, prefix: str, lifetime: timedelta) -> Asked:
+        """What a revision keeps of its ask, to be asked once more. It was read in full."""
+        operation = revision.operation
+        return cls(
+            action=operation.action,
+            prefix=prefix,
+            interface=operation.interface,
+            owner=operation.owner,
+            conversation=operation.conversation,
+            slot=operation.slot or "",
+            content_fields=json.loads(revision.content_fields),
+            lifetime=lifetime,
+            **{name: getattr(revision, name) for name in AS_ASKED},
+        )
 
 
 def return_operation(asked: Asked, now: datetime) -> Revision | None:
@@ -118,18 +144,13 @@ def _store_revision(asked: Asked, operation: Operation, number: int, now: dateti
         number=number,
         ref=new_ref() if by_reference else None,
         watch=new_watch() if by_reference else None,
-        terms=asked.terms,
-        terms_digest=asked.terms_digest,
-        target_digest=asked.target_digest,
-        raw_digest=asked.raw_digest,
-        content_digest=asked.content_digest,
         content_fields=json.dumps(asked.content_fields),
-        summary=asked.summary,
         returned_at=now,
         expires_at=expires_at,
         lifetime_s=int(asked.lifetime.total_seconds()),
         # An agent that is told a reference sees the terms when it looks up the operation.
         looked_up_at=None if by_reference else now,
+        **{name: getattr(asked, name) for name in AS_ASKED},
     )
 
 
