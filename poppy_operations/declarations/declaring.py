@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, eq=False)
 class Declaring:
-    """The module whose code is running, and which of its runs it is."""
+    """The module whose code is running, and which run of it this is."""
 
     module: str | None
     run: object
 
     @classmethod
     def now(cls) -> Declaring:
-        """The innermost module whose own code is running, as it is while it is imported."""
+        """The innermost module whose own code is running, as while it is imported."""
         frame = sys._getframe(1)  # noqa: SLF001  what the inspect module uses as well
         while frame.f_code.co_name != "<module>" and frame.f_back is not None:
             frame = frame.f_back
@@ -25,7 +25,7 @@ class Declaring:
         return cls(names.get("__name__"), names if run is None else run)
 
     def is_again(self, earlier: Declaring) -> bool:
-        """Whether the same module runs once more: its import failed below, or it is reloaded."""
+        """Whether the same module runs once more: its import had failed, or it is reloaded."""
         return (
             self.module is not None
             and self.module == earlier.module
