@@ -175,7 +175,7 @@ class SiteResponses:
         return stored_answer(result, with_body=with_body)
 
     def again(self, answer: StoredAnswer) -> HttpResponse:
-        """A response, made again of what was kept of it (7)."""
+        """A response, made again from what was kept of it (7)."""
         return sent_again(answer)
 
 

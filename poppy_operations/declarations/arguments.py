@@ -87,7 +87,7 @@ def require_identity(subject: str, value: object) -> None:
 def require_scope(subject: str, value: object) -> None:
     """Refuse what cannot be a scope of an access token (RFC 6749, 3.3), so that no token has it."""
     if not isinstance(value, str) or not _SCOPE.fullmatch(value):
-        message = f"{subject} is one scope of an access token, as 'orders:write', not {value!r}."
+        message = f"{subject} is one scope of a token, such as 'orders:write', not {value!r}."
         raise TypeError(message)
 
 

@@ -40,7 +40,7 @@ class CurrentOperation:
 
 @dataclass(frozen=True, kw_only=True)
 class ApprovedOperation(CurrentOperation):
-    """What hooks get: a returned operation, whose IDs, key and owner are never ``None``.
+    """What hooks get: a returned operation. Its ID, revision, key and owner are never ``None``.
 
     The site's view gets one as well if its request performs an approved operation.
     """

@@ -77,7 +77,7 @@ def checks_1_and_2(
 
     Gives the named revision, or another revision of its operation, if both checks pass. ``None`` if
     check 1 fails: the request is then handled as if it had no approval. An answer if the operation
-    is performing or was performed, or if the request lacks the account that it belongs to.
+    is performing or was performed, or a challenge if its account has to be signed in (3).
     """
     found = named_revision(statement.operation_id, statement.revision, statement.approver)
     if found is None or caller.owner is None:

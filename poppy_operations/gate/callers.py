@@ -31,8 +31,8 @@ logger = logging.getLogger("poppy_operations")
 class Caller:
     """An agent that asks, through one interface.
 
-    ``owner`` is ``None`` if the site does not handle the request as a Session. ``refusal`` is what
-    the site chose for an agent that may not get an operation.
+    ``owner`` is ``None`` if the site does not handle the request as a Session's. ``refusal`` is
+    what the site chose for an agent that may not get an operation.
     """
 
     interface: Interface

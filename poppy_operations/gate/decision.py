@@ -174,7 +174,7 @@ def _binds(revision: Revision, now: datetime) -> bool:
     """Whether an approval may still perform the revision, whatever the terms are by now.
 
     The agent was told to have the request made once more, and the terms may become the approved
-    ones again. Until then, no request may perform the action without approval.
+    ones again. Until then, the action must not be performed for a request that needs no approval.
     """
     if revision.operation.state == Operation.State.PERFORMING:
         return True

@@ -65,4 +65,4 @@ class Results(Protocol):
         """What is kept of a result, to give it again (7)."""
 
     def again(self, answer: StoredAnswer) -> Any:
-        """A result, made again of what was kept of it (7)."""
+        """A result, made again from what was kept of it (7)."""

@@ -9,7 +9,7 @@ from poppy_operations.protocol.plain_json import DEEPEST_CONTENT
 
 
 def without(values: Any, ignore: Sequence[str]) -> Any:
-    """The values without those that ``ignore`` lists, by name or by path, as ``client.trace``."""
+    """The values without those that ``ignore`` names, or paths like ``client.trace`` lead to."""
     for path in ignore:
         values = _cut(values, path.split("."), 0)
     return values

@@ -59,7 +59,7 @@ def _in_order(call: Call, way: Way) -> Steps[Answered]:
 
 def _to_the_body(call: Call, caller: Caller | Visitor) -> Steps[Answer]:
     if call.open_methods is not None:
-        # A view may act on methods that it does not expect; for people it may do so as ever.
+        # A view may act on a method that it does not expect. People may use it all the same.
         return (yield from _handled(call)) if isinstance(caller, Visitor) else _closed(call)
     if isinstance(caller, Visitor):
         return (yield from transacted(call.transactions, ungated(call)))

@@ -159,7 +159,7 @@ def _row(asked: Ask) -> asking.Asked:
 def ask_under_way(
     call: Call, caller: Caller, in_use: Revision, rows: Sequence[Revision]
 ) -> Answer | Lost:
-    """Answer a browser whose very request is being performed with a further revision (AMB-13).
+    """Give a further revision to a browser whose very request is being performed (AMB-13).
 
     The site is not asked for terms again: the action may already have changed them. ``Lost`` if the
     attempt has ended meanwhile.

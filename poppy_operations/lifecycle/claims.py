@@ -18,7 +18,7 @@ from poppy_operations.models import Approval, Operation, instants
 from poppy_operations.models.databases import write_alias
 from poppy_operations.protocol.ids import new_attempt
 
-# How far the clocks of servers may be apart. What began later than that has a wrong clock.
+# How far servers' clocks may be apart. An attempt that began later began by a wrong clock.
 CLOCKS_DIFFER = timedelta(minutes=1)
 
 

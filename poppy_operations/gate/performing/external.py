@@ -143,8 +143,8 @@ def _told_under_way(attempt: Attempt) -> Answer:
 
 
 def _report(attempt: Attempt, raised: Exception) -> None:
-    """Send ``got_request_exception``, as Django does; receivers read the exception in handling."""
+    """Send ``got_request_exception``, as Django does; receivers read the current exception."""
     try:
-        raise raised  # noqa: TRY301  so that it is being handled
+        raise raised  # noqa: TRY301  so that it is the current exception
     except Exception:  # noqa: BLE001  what Django would have caught
         got_request_exception.send_robust(sender=None, request=attempt.job.request)
