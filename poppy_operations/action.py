@@ -53,11 +53,11 @@ class Action(DeclaredAction):
         """Put a view function, or a handler of a class, behind the gate; sync or async.
 
         ``terms(request, **kwargs)`` validates the request and gives ``Terms``, or the site's own
-        answer, such as a form with its errors; it runs for everybody and has no effect.
+        answer, such as a form with its errors; it runs for everybody and must have no effect.
         ``allowed(request, **kwargs)`` is an object-level right, asked of everybody before anything
         else and before every replay: it returns ``None``, or a refusal, or raises.
-        ``performed(response)`` says of the view's answer whether the action was performed, where
-        the answer itself does not tell: False counts as ``NotPerformed``. ``methods`` are the HTTP
+        ``performed(response)`` says whether the action was performed, if the view's answer itself
+        does not tell: False counts as ``NotPerformed``. ``methods`` are the HTTP
         methods behind the gate. ``ignore`` names form fields, JSON paths and query
         parameters that do not matter when two requests are compared. The view finds the terms at
         ``operation_of(request).terms``.
@@ -90,9 +90,9 @@ class Action(DeclaredAction):
         A function below ``@api_view``, a handler of an APIView, generic view or ViewSet, or a plain
         Django view that speaks JSON. Authentication, permissions, throttles and parsing come
         first, as without the gate.
-        ``replay(request, operation)`` gives the answer again of an action that was performed,
-        where its body cannot be stored, such as a stream's or a very large one's; the other
-        arguments are those of ``view``.
+        ``replay(request, operation)`` makes the answer of a performed action again if its body
+        cannot be stored, such as a stream's or a very large one's. The other arguments are those of
+        ``view``.
         """
 
         def decorate(view: F) -> F:
@@ -132,7 +132,7 @@ class Action(DeclaredAction):
     ) -> Any:
         """Prepare the handlers of a class in which a method calls ``run`` or ``arun``.
 
-        Written with parentheses where there are arguments, which are those of ``view``.
+        Write it with parentheses if there are arguments; they are those of ``view``.
         """
 
         def decorate(view: C) -> C:
@@ -149,10 +149,10 @@ class Action(DeclaredAction):
         performed: Judge | None = None,
         ignore: Names = (),
     ) -> R | HttpResponse:
-        """Take a browser's request through the gate inside a view; the answer is the answer.
+        """Take a browser's request through the gate inside a view, which returns the answer.
 
-        ``body(operation)`` is all of the action, and its response is what is returned. ``terms()``
-        is called again inside the transaction. Raises ``RuntimeError`` outside a class that
+        ``body(operation)`` is all of the action, and returns its response. ``terms()`` is called
+        again inside the transaction. Raises ``RuntimeError`` outside a class that
         ``gated`` of this action decorates.
         """
         reject_in_run(self, terms=terms, body=body)

@@ -18,7 +18,7 @@ from poppy_operations.protocol import EXTENSION, VERSION
 def operations_fragment() -> dict[str, list[dict[str, str]]]:
     """Return the member ``operations`` of the document's ``extensions``.
 
-    ``endpoint`` is in it where an action returns operations on the website. It is on the origin
+    ``endpoint`` is in it if an action returns operations on the website. It is on the origin
     of the issuer, whatever host a request came to.
     """
     entry = {"version": VERSION}
@@ -38,7 +38,7 @@ def join_url() -> str:
 
 
 def _on_the_issuers_origin(path: str) -> str:
-    # The path is whole already: the issuer's own, such as /shop, would be in it twice.
+    # Without the issuer's own path, such as /shop, which the reversed path already has.
     issuer = urlsplit(conf.issuer)
     return f"{issuer.scheme}://{issuer.netloc}{path}"
 
@@ -66,9 +66,9 @@ def merge_into(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def problems(document: object) -> list[str]:
-    """Say what is wrong with what a ``poppy.json`` document says about operations.
+    """List what a ``poppy.json`` document gets wrong about operations (2).
 
-    One sentence for each problem, naming the member; nothing where all is well.
+    There is one sentence for each problem, which names the member; none if all is well.
     """
     if not isinstance(document, Mapping):
         return ["The document is an object."]
@@ -116,7 +116,7 @@ def _of_join(entry: Mapping[str, Any], document: Mapping[str, Any]) -> Iterator[
 
 
 def is_secure(url: str) -> bool:
-    """Whether agents may send Sessions there: by HTTPS, or plainly while developing."""
+    """Whether agents may send Sessions to a URL: by HTTPS, or by HTTP during development."""
     try:
         parts = urlsplit(url)
         host = parts.hostname

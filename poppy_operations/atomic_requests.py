@@ -1,8 +1,8 @@
 """ATOMIC_REQUESTS for one request: an agent's gated request opens its own transactions (7).
 
-A claim must be committed before the action runs, which the transaction that Django opens around
-each view would prevent. Marking the view as non-atomic for ever would take that transaction away
-from ordinary visitors too, and race between threads; so the view answers for each request.
+A claim must be committed before the action runs. The transaction that Django opens around each view
+would prevent that. If the view were marked as non-atomic for ever, ordinary visitors would lose
+that transaction too, and threads would race; so the view answers for each request.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ AGENT_HEADERS = ("HTTP_POPPY_SESSION", "HTTP_POPPY_APPROVAL", "HTTP_AUTHORIZATIO
 
 
 class AtomicSwitch(set[str]):
-    """The aliases without a transaction around a view: those of the site, or all of them."""
+    """The aliases without a transaction around a view: those that the site named, or all."""
 
     def __contains__(self, alias: object) -> bool:
         return _gated_now.get() or super().__contains__(alias)
@@ -41,7 +41,7 @@ def never_atomic(view: View) -> View:
 
 
 def has_agent_header(request: HttpRequest) -> bool:
-    """Whether a request may be an agent's by its headers: too often rather than too seldom."""
+    """Whether a request may be an agent's by its headers; if in doubt, yes."""
     return any(name in request.META for name in AGENT_HEADERS)
 
 
@@ -58,9 +58,9 @@ def atomic_aliases(callback: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def switch(callback: Callable[..., Any], *, off: bool) -> bool:
-    """Say for this request whether Django opens its transactions; to be said at every request.
+    """Say for this request whether Django opens its transactions; call it at every request.
 
-    Returns whether they are off: a callable that takes no attributes keeps its transactions.
+    Returns whether they are off. If the callable takes no attributes, it keeps its transactions.
     """
     _gated_now.set(off)
     if off and not isinstance(getattr(callback, _NON_ATOMIC, None), AtomicSwitch):
@@ -73,7 +73,7 @@ def switch(callback: Callable[..., Any], *, off: bool) -> bool:
 
 
 def remember(request: HttpRequest, aliases: tuple[str, ...]) -> None:
-    """Keep what was switched off, and which transactions were open even so.
+    """Keep which aliases were switched off, and which of them are in a transaction even so.
 
     Only a test can be in a transaction when a request begins. Call it in the request's own thread.
     """
@@ -86,21 +86,22 @@ def remember(request: HttpRequest, aliases: tuple[str, ...]) -> None:
 def switched_off_aliases(request: HttpRequest) -> tuple[str, ...]:
     """Name the databases whose transaction Django would have opened for anybody else.
 
-    Where the gate lets the request pass after all, it opens the same transactions itself.
+    If the gate lets the request pass after all, it opens the same transactions itself.
     """
     aliases: tuple[str, ...] = getattr(request, _SWITCHED_OFF, ())
     return aliases
 
 
 def in_outer_block(request: HttpRequest) -> bool:
-    """Whether ``take_back_rollback`` has something to look at."""
+    """Whether there is anything for ``take_back_rollback`` to look at."""
     return hasattr(request, _OUTER_BLOCKS)
 
 
 def take_back_rollback(request: HttpRequest) -> None:
-    """Spare a test's own transaction the mark that Django REST framework leaves on an error.
+    """Take Django REST framework's mark for rollback off a test's own transaction.
 
-    It means to roll back the transaction around the view, which was switched off.
+    On an error the framework means to roll back the transaction around the view, which was switched
+    off.
     """
     for alias in getattr(request, _OUTER_BLOCKS, ()):
         connection = connections[alias]

@@ -12,16 +12,15 @@ from poppy_operations.site_responses import WorkersResponses
 def perform_attempt(operation_id: str, attempt: str) -> bool:
     """Perform a queued attempt, with the two values that ``QUEUE`` was called with.
 
-    ``True``: this worker started it. What became of it is in the database and in the log; what
-    the action refused it with is told to the agent, and the failure of an external action is an
-    unknown outcome. ``False``: there was nothing to start, since a message that comes twice or too
-    late does nothing, and neither does one of a revoked agent or of an action that the code does
-    not declare.
+    ``True`` if this worker started the attempt. How it ended is in the database and in the log. If
+    the action refused, its answer is told to the agent; if an external action failed, its outcome
+    is unknown. ``False`` if there was nothing to start: the message came twice or too late, the
+    agent was revoked, or the code does not declare the action.
 
-    Raises ``Busy`` if the database is locked, unreachable or read-only, and, having performed
-    nothing, whatever was raised by an action with effects in the database, or by an external one
-    that lists the exception. The message has done its work all the same: the agent's repeat, or
-    ``requeue``, sends another.
+    Raises ``Busy`` if the database is locked, unreachable or read-only. Also raises what the action
+    raised if nothing was performed: any exception of an action with effects in the database, and an
+    exception that an external action lists in ``not_performed``. The message has done its work all
+    the same: the agent's repeat, or ``requeue``, sends another.
     """
     # Receivers of got_request_exception read a request.
     request = HttpRequest()

@@ -36,7 +36,7 @@ logger = logging.getLogger("poppy_operations")
 
 
 class Company:
-    """Subclass it to fit the app to a site; every hook has a default that is safe."""
+    """Subclass it to fit the app to a site; every hook has a safe default."""
 
     session_verifier: type[SessionVerifier] = SessionVerifier
     token_verifier: type[TokenVerifier] = TokenVerifier
@@ -46,8 +46,8 @@ class Company:
     def session_for(self, request: HttpRequest) -> Session:
         """Verify the Session of an agent's request (core profile, Session JWT).
 
-        Raises a ``SessionRefused`` where the Session header, the access token or the version is
-        not acceptable.
+        Raises a ``SessionRefused`` if the Session header, the access token or the version is not
+        acceptable.
         """
         verifier = self.session_verifier()
         verifier.token_verifier = self.token_verifier()
@@ -56,8 +56,9 @@ class Company:
     def is_agent(self, request: HttpRequest) -> bool:
         """Whether a request without a Session came with an agent's credential.
 
-        Default: the one that the site's own authentication has accepted; where it names none, every
-        access token in the request. Each is an agent's unless ``client_of`` says otherwise.
+        By default, the credential is the one that the site's own authentication has accepted. If it
+        names none, every access token in the request counts. Each of them is an agent's unless
+        ``client_of`` says otherwise.
         """
         accepted = accepted_credential(request)
         if accepted is not None:
@@ -72,9 +73,9 @@ class Company:
     def client_of(self, request: HttpRequest, credential: object) -> str | None:
         """The client that a credential was issued to, expired or not; ``None`` for no client.
 
-        A credential is an access token in the request, a string, or what the site's own
-        authentication has accepted (``request.auth``). Whatever cannot be told of raises
-        ``InvalidToken``, and is taken for an agent's.
+        A credential is an access token in the request, as a string, or what the site's own
+        authentication has accepted (``request.auth``). Raises ``InvalidToken`` if the client cannot
+        be told; the credential is then taken for an agent's.
         """
         if isinstance(credential, str):
             try:
@@ -92,9 +93,9 @@ class Company:
         raise InvalidToken(message)
 
     def is_own_client(self, client_id: str) -> bool:
-        """Whether a client is the Company's own, and no Personal Agent: ``own_clients``."""
+        """Whether a client is the Company's own, by ``own_clients``, and no Personal Agent."""
         if isinstance(self.own_clients, str):
-            message = "own_clients is a collection of client IDs, and not one of them."
+            message = "own_clients is a collection of client IDs, and not a single client ID."
             raise ImproperlyConfigured(message)
         return client_id in self.own_clients
 
@@ -105,9 +106,9 @@ class Company:
     def is_account(self, account: str) -> bool:
         """Whether a text names an account in the way that ``account_of`` spells it.
 
-        Asked of the account of every access token beside a Session, and reads nothing: it keeps
-        "01" from being the account "1". Default: yes for whatever a site's own ``account_of`` may
-        give, else for primary keys.
+        It is asked for the account of every access token beside a Session, and makes no query: it
+        keeps "01" from being the account "1". By default, any text does if the site has an
+        ``account_of`` of its own; otherwise only a primary key in its usual spelling.
         """
         if type(self).account_of is not Company.account_of:
             return True
@@ -117,7 +118,7 @@ class Company:
             return False
 
     def user_of(self, account: str) -> AbstractBaseUser | None:
-        """The active user whose account it is. ``account_of`` has to give the account again."""
+        """The active user of an account, if any; ``account_of`` must give the account again."""
         model = get_user_model()
         try:
             user = model._default_manager.get(pk=account)  # noqa: SLF001  Django's documented name
@@ -131,11 +132,11 @@ class Company:
         return f'Bearer resource_metadata="{metadata}"'
 
     def undeclared(self, request: HttpRequest, action: DeclaredAction) -> Refusal:
-        """What an agent meets that needs approval and may not get an operation (2)."""
+        """The answer to an agent that needs approval, but may not get an operation (2)."""
         return Refusal()
 
     def decline(self, operation: ApprovedOperation, approval: ApprovalStatement) -> Decline | None:
-        """Refuse a valid approval of any action; asked after the action's own policy (6)."""
+        """Refuse a valid approval of any action, if the action's own policy has not (6)."""
         return None
 
     def extra_members(self, request: HttpRequest, interface: str) -> Mapping[str, Any]:
@@ -143,10 +144,10 @@ class Company:
         return {}
 
     def unfinished(self, request: HttpRequest, operation_id: str) -> HttpResponse | None:
-        """What an API says while an action is being performed, or nobody knows if it was (7).
+        """The answer of an API while an action is being performed, or nobody knows if it was (7).
 
-        ``None``: 503 with ``Retry-After``. It must not read as if the action had failed, nor as if
-        it were done.
+        ``None`` stands for 503 with ``Retry-After``. The answer must not read as if the action had
+        failed, nor as if it were done.
         """
         return None
 
@@ -175,7 +176,7 @@ def _is_agents(
 
 
 def _is_users_own(credential: object) -> bool:
-    """Whether a credential is a user, or a token of ``rest_framework.authtoken``: of no client."""
+    """Whether a credential is of no client: a user, or a token of ``rest_framework.authtoken``."""
     meta = getattr(credential, "_meta", None)
     return isinstance(credential, AbstractBaseUser) or (
         getattr(meta, "app_label", None) == "authtoken"
@@ -186,9 +187,9 @@ _VERIFIED = "_poppy_verified"
 
 
 def user_of_account(account: str) -> AbstractBaseUser | None:
-    """The user whose account it is, exactly: ``None`` where the user's own account is another one.
+    """The user of exactly this account; ``None`` if the account of the user found is another.
 
-    Databases may find a row for another spelling of its key, such as without case or accents.
+    Databases may find a row by another spelling of its key, such as one without accents.
     """
     company = get_company()
     user = company.user_of(account)
@@ -225,7 +226,7 @@ def _session_of(request: HttpRequest) -> Session:
 def get_company() -> Company:
     """The site's ``Company``. Read at every use, so that settings can change in tests.
 
-    Raises ``ImproperlyConfigured`` if the setting names something else.
+    Raises ``ImproperlyConfigured`` if the setting names no subclass of ``Company``.
     """
     named: object = import_string(conf.company)
     if not isinstance(named, type) or not issubclass(named, Company):

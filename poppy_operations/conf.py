@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-# Longer ones end beyond the years that databases and Python have.
+# Longer durations may end after the last year that databases and Python know.
 _TEN_YEARS = timedelta(days=3650)
-# What a database takes in one statement by default, however the bytes are written in it.
+# What a database takes in one statement by default, in whatever form the bytes are written.
 _LARGEST_BODY = 4 * 1024 * 1024
 
 
@@ -20,7 +20,7 @@ _PRINTABLE = re.compile(r"[\x21-\x7e]+")
 
 
 class Kind(NamedTuple):
-    """What the value of a setting should be, in words, and whether a value is that."""
+    """What the value of a setting should be, in words, and whether a value fits."""
 
     said: str
     fits: Callable[[object], bool]
@@ -35,7 +35,7 @@ def _is_text_or_none(value: object) -> bool:
 
 
 def _is_issuer(value: object) -> bool:
-    # A missing one has a message of its own.
+    # A missing issuer has a message of its own.
     return not value or (isinstance(value, str) and _PRINTABLE.fullmatch(value) is not None)
 
 
@@ -129,7 +129,7 @@ class Settings:
 
     @property
     def token_jwks(self) -> dict[str, Any] | str | None:
-        """``TOKEN_JWKS``: the key set of access tokens, or the HTTPS URL where it is."""
+        """``TOKEN_JWKS``: the key set of access tokens, or its HTTPS URL."""
         value: dict[str, Any] | str | None = self._value("TOKEN_JWKS")
         return value
 

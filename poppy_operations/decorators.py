@@ -25,13 +25,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def personal_agents(*, scope: str | None = None) -> Callable[[F], F]:
-    """Let Personal Agents call a plain Django view; what the classes for DRF do for its views.
+    """Let Personal Agents call a plain Django view, as the classes for DRF do for its views.
 
     A request in a Session gets the account's user as ``request.user``, whatever cookies came with
-    it, or an anonymous one where the Session is signed out; ``request.poppy.session`` is the
+    it, or an anonymous one if the Session is signed out; ``request.poppy.session`` is the
     Session. Errors of the core protocol are answered as JSON, and so is an agent that leaves its
     Session out. With ``scope``, the access token must have it, and whoever is not signed in is
-    challenged. Agents send no CSRF token, and need none: everybody else does, as without it.
+    challenged. Agents need no CSRF token; everybody else does, as without the decorator.
 
     Goes above ``@action.api``, on a function, or on a class by
     ``@method_decorator(personal_agents(), name="dispatch")``.

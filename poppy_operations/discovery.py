@@ -1,4 +1,4 @@
-"""Where a process finds the site's actions: modules ``operations``, and what its URLs import."""
+"""How a process finds the site's actions: in modules ``operations``, and by its URLs."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ logger = logging.getLogger("poppy_operations")
 
 
 def import_operations() -> None:
-    """Import the module ``operations`` of each installed app, where it has one."""
+    """Import the module ``operations`` of each installed app that has one."""
     autodiscover_modules("operations")
 
 
 def action_called(name: str) -> DeclaredAction | None:
-    """The action of that name, or none, as after a deployment that dropped it.
+    """The action of that name; ``None`` if none is declared, such as one that was dropped.
 
     A script, a scheduler or a worker may have imported no URLs yet, and a site may declare actions
     beside its views: the URLs are imported before an action counts as unknown.
@@ -35,10 +35,10 @@ def action_called(name: str) -> DeclaredAction | None:
 
 @cache
 def _import_urls(urlconf: str | None) -> None:
-    """Import what the site's URLs import, once; what is wrong with them is logged."""
+    """Import the site's URLs, and so what they import, once; a failure is logged."""
     if urlconf is None:
         return
     try:
         _ = get_resolver(urlconf).url_patterns
     except Exception:
-        logger.exception("The site's URLs cannot be imported, nor actions that they declare.")
+        logger.exception("The site's URLs cannot be imported, nor the actions that they declare.")

@@ -1,4 +1,4 @@
-"""What is raised to the site's own code. Its base classes are those of Python and Django."""
+"""The exceptions that reach the site's code. Their base classes are Python's and Django's."""
 
 from __future__ import annotations
 

@@ -6,13 +6,13 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any
 
-# By these the middleware, the checks and the schema know a gated view.
+# The attributes by which the middleware, the checks and the schema know a gated view.
 GATE = "poppy_gate"
 ACTION = "poppy_action"
 
 
 def gated_handler(callback: Callable[..., Any], method: str | None) -> bool:
-    """Whether what answers this method of a view is behind the gate.
+    """Whether the handler of this method of a view is behind the gate.
 
     A handler says so itself, by a frozenset of methods in ``poppy_gate``; it may be a function, a
     method of a class or of a viewset, or the function under ``@api_view``.
@@ -21,7 +21,7 @@ def gated_handler(callback: Callable[..., Any], method: str | None) -> bool:
 
 
 def handlers(callback: Callable[..., Any], method: str | None) -> Iterable[object]:
-    """Everything of a view that may answer a method, from the outside in."""
+    """Everything in a view that may answer a method, from the outside in."""
     yield callback
     view_class = getattr(callback, "cls", None) or getattr(callback, "view_class", None)
     if view_class is None or method is None:

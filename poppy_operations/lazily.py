@@ -8,7 +8,7 @@ from typing import Any
 
 
 def names_from(module: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """Make the ``__getattr__`` of a module whose names are defined in these modules of ours."""
+    """Make the ``__getattr__`` of a module whose names are defined in other modules: ``homes``."""
 
     def find(name: str) -> Any:
         if name not in homes:

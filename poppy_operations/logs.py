@@ -1,4 +1,4 @@
-"""What is logged of an operation names it: in the text for people, as ``extra`` for machines."""
+"""Log records that name their operation: in the text for people, as ``extra`` for machines."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _OF_EVERY_RECORD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asc
 class _Escapes(logging.Filter):
     """Keeps one record one line: names and references come from whoever sent a request.
 
-    Whatever a message is about is escaped and cut, whichever module logs it.
+    The values of a message are escaped and cut, whichever module logs it.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Escape what the record is about; every record passes."""
+        """Escape the values of a record; every record passes."""
         if isinstance(record.args, tuple):
             record.args = tuple(_argument(value) for value in record.args)
         elif record.args:
@@ -28,7 +28,7 @@ class _Escapes(logging.Filter):
 
 
 def escaped(text: str) -> str:
-    """A text with escapes for line breaks and all else that is not printed; cut if it is long."""
+    """A text with escapes for line breaks and other unprintable characters; cut if it is long."""
     cut = text if len(text) <= LONGEST_TOLD else f"{text[:LONGEST_TOLD]}…"
     return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in cut)
 
@@ -69,11 +69,11 @@ def log_of(
     request: object = None,
     **extra: object,
 ) -> None:
-    """Log a sentence, and which operation and action it is about, as far as there are any.
+    """Log a sentence with the operation and the action that it is about, if there are any.
 
     ``values`` go into the message's placeholders. ``error`` is logged with its traceback, and with
-    the ``request`` by which Django's mails know what a report must not show. Terms and secrets have
-    no place here.
+    the ``request``, which tells Django's mails what a report must not show. Never log terms and
+    secrets.
     """
     about = {"operation_id": operation_id, "action": action}
     told = {name: value for name, value in about.items() if value}

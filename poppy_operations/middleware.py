@@ -1,4 +1,4 @@
-"""The middleware: who asks, for every view; and no transaction of Django's where ours must be."""
+"""The middleware: says who asks, and keeps Django's transactions off agents' gated requests."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ GetResponse = Callable[[HttpRequest], HttpResponseBase | Awaitable[HttpResponseB
 
 
 class RequestFacts:
-    """``request.poppy``: what the protocol knows of a request, read when it is asked for."""
+    """``request.poppy``: what the protocol knows of a request, each fact read at its first use."""
 
     def __init__(self, request: HttpRequest) -> None:
         self._request = request
 
     @cached_property
     def refusal(self) -> SessionRefused | None:
-        """Why the Session that the request shows is refused, if it shows one and it is."""
+        """Why the request's Session is refused; ``None`` if it is not, or there is none."""
         return self._verified if isinstance(self._verified, SessionRefused) else None
 
     @cached_property
     def session(self) -> Session | None:
-        """The verified Session of an agent's request; ``None`` where there is none, or a bad one.
+        """The verified Session of an agent's request; ``None`` if there is none, or it is refused.
 
-        For an agent's browser see ``browser``.
+        For the Session of an agent's browser see ``browser``.
         """
         return self._verified if isinstance(self._verified, Session) else None
 
@@ -59,9 +59,9 @@ class RequestFacts:
 class PersonalAgentMiddleware:
     """Stands after Django's session and authentication middleware.
 
-    It reads nothing of ordinary visitors: the user is watched only where a join gave the login,
-    and the Django session is read only for a gated view under ATOMIC_REQUESTS, and only where the
-    browser sent its cookie. They get no cookie of ours either.
+    It reads nothing for ordinary visitors: the user is watched only if a join gave the login, and
+    the Django session is read only for a gated view under ATOMIC_REQUESTS, and only if the browser
+    sent its cookie. Visitors get no cookie of ours either.
     """
 
     sync_capable = True

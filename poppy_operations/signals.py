@@ -1,8 +1,9 @@
 """What happened to an operation, told after the commit.
 
-Each signal is sent by the class ``Operation`` with ``operation`` as it is stored then, and what its
-comment names, all of them copies: receivers cannot change the outcome, and one that raises is
-logged. They run before the answer is sent, so that what takes long belongs into a queue.
+Each signal is sent by the class ``Operation``, with ``operation`` as it is stored by then, and with
+what the comment beside the signal names. These are copies: receivers cannot change the outcome. If
+a receiver raises, that is logged. Receivers run before the answer is sent, so long work belongs in
+a queue.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def tell(signal: Signal, operation: Operation, **named: Any) -> None:
     if not signal.has_listeners(Operation):
         return
     try:
-        # Copied together, so that what belongs together stays together.
+        # Copied together, so that the copies refer to each other as the rows do.
         copies = deepcopy({"operation": operation, **named})
         _read_again(copies["operation"])
         outcomes = signal.send_robust(Operation, **copies)
@@ -45,7 +46,7 @@ def tell(signal: Signal, operation: Operation, **named: Any) -> None:
 
 
 def _read_again(copy: Operation) -> None:
-    """Make it what is stored by now: a transition changes columns that nobody has read since."""
+    """Read the copy again: a transition has changed columns that nobody has read since."""
     try:
         copy.refresh_from_db(using=write_alias())
     except Exception as error:  # noqa: BLE001  as above

@@ -21,7 +21,7 @@ from poppy_operations.declarations.outcomes import NotPerformed, Verdict
 from poppy_operations.logs import log_of
 from poppy_operations.protocol.stored_answer import StoredAnswer
 
-# Of one response or one connection, or a secret of the one who got it (cookies, CSRF tokens).
+# About one response or one connection, or a secret of its recipient (cookies, CSRF tokens).
 NOT_STORED = frozenset(
     {
         "cache-control",
@@ -40,7 +40,7 @@ NOT_STORED = frozenset(
         "x-csrftoken",
     }
 )
-# As deep as a page's context is searched for forms: lists of them, by name, in a wizard's.
+# How deep a page's context is searched for forms; a wizard's has lists of them, by name.
 _DEEPEST = 4
 HTML = frozenset({"text/html", "application/xhtml+xml"})
 
@@ -48,10 +48,10 @@ HTML = frozenset({"text/html", "application/xhtml+xml"})
 def says_performed(response: object) -> bool:
     """Whether a response means that the action was performed.
 
-    Below 400, and not a redirect to the login page.
+    It does if its status is below 400, and it is no redirect to the login page.
     """
     if not isinstance(response, HttpResponseBase):
-        return False  # Django says so to whoever wrote the view.
+        return False  # Django tells the author of the view.
     if response.status_code >= 400:
         return False
     location = response.headers.get("Location")
@@ -64,13 +64,13 @@ def _is_login(location: str) -> bool:
     except ValueError:
         return False  # Not a URL at all, as in a header that a view wrote by hand.
     except NoReverseMatch:
-        return False  # A name of another urlconf than this request's: no page of its.
+        return False  # A URL name that this request's urlconf does not have.
 
 
 def shows_errors(response: object) -> bool:
     """Whether a response is a page that shows the errors of a form or a formset.
 
-    Known of a ``TemplateResponse`` only: a page that is rendered already has no context.
+    This is known of a ``TemplateResponse`` only: a page from ``render()`` has no context.
     """
     return isinstance(response, SimpleTemplateResponse) and _has_errors(response.context_data)
 
@@ -90,7 +90,7 @@ def _has_errors(value: object, depth: int = _DEEPEST) -> bool:
 
 
 def is_page(response: object) -> bool:
-    """Whether a response is a page that a browser shows where it is."""
+    """Whether a response is a page that a browser shows at the URL of its request."""
     if not isinstance(response, HttpResponse) or not 200 <= response.status_code < 300:
         return False
     return _content_type(response) in HTML
@@ -107,7 +107,7 @@ def stored_answer(
 ) -> StoredAnswer:
     """What is kept of a response for replays: no cookies, no dates, nothing too large.
 
-    ``with_html`` is for code that had no request, and so no CSRF token to put into a page.
+    ``with_html`` keeps pages too, for code without a request, and so without a CSRF token in them.
     """
     headers = [
         (name, value) for name, value in response.headers.items() if name.lower() not in NOT_STORED
@@ -117,7 +117,7 @@ def stored_answer(
 
 
 def sent_again(answer: StoredAnswer) -> HttpResponse:
-    """A response of the stored status, headers and bytes; empty where no bytes were stored."""
+    """A response of the stored status, headers and bytes; empty if no bytes were stored."""
     response = HttpResponse(answer.body or b"", status=answer.status)
     del response.headers["Content-Type"]  # It is among the stored ones, if there was one.
     for name, value in answer.headers:
@@ -146,10 +146,10 @@ def response_of(result: HttpResponseBase | Mapping[str, Any] | None) -> HttpResp
 
 
 class SiteResponses:
-    """What the gate asks of the results of a door, if they are Django's responses."""
+    """What the gate asks about the results of a door, if they are Django's responses."""
 
     def is_answer(self, said: object) -> bool:
-        """Whether ``terms`` and ``allowed`` may answer a request with it."""
+        """Whether ``terms`` and ``allowed`` may answer a request with ``said``."""
         return isinstance(said, HttpResponseBase)
 
     def verdict(self, result: object) -> Verdict:
@@ -159,9 +159,9 @@ class SiteResponses:
         return Verdict.PERFORMED if says_performed(result) else Verdict.FAILED
 
     def nothing_happened(self, said: NotPerformed) -> HttpResponseBase:
-        """The response of an action that says that nothing happened.
+        """The response if the action says that nothing happened.
 
-        Raises ``TypeError`` for what is no response, once nothing can come of it any more.
+        Raises ``TypeError`` if ``said`` holds no response: the action has no effect by then.
         """
         require_response("NotPerformed(…)", said.response)
         return HttpResponse(status=409) if said.response is None else said.response
@@ -175,17 +175,17 @@ class SiteResponses:
         return stored_answer(result, with_body=with_body)
 
     def again(self, answer: StoredAnswer) -> HttpResponse:
-        """A response of what was kept of one."""
+        """A response, made again from what was kept of it (7)."""
         return sent_again(answer)
 
 
 class WorkersResponses(SiteResponses):
-    """Of code that had no request: it returns mappings too, and its pages hold no CSRF token."""
+    """The results of code without a request: also mappings, and pages without a CSRF token."""
 
     def nothing_happened(self, said: NotPerformed) -> HttpResponseBase:
-        """The response of an action that says that nothing happened.
+        """The response if the action says that nothing happened.
 
-        A worker has nobody to tell that it is no response, and nothing happened all the same.
+        If ``said`` holds no response, that is logged: a worker has nobody to raise it to.
         """
         try:
             return super().nothing_happened(said)

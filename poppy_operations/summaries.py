@@ -1,8 +1,8 @@
 """What is wrong with a summary: what it leaves out of its terms, and what no agent shows (3).
 
 A User decides from the summary alone, so it has to say what the terms say; and agents show links,
-images and HTML in it as text. This reads as a person would, leniently: it is there to find the
-amount that was forgotten, not to prove that two texts say the same.
+images and HTML in it as text. The summary is read leniently, as a person would read it: this is to
+find the amount that was forgotten, not to prove that two texts say the same.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _NOT_SHOWN: tuple[tuple[MarkupKind, re.Pattern[str]], ...] = (
     ),
     ("html", re.compile(r"</?[a-z][a-z0-9-]*(?:\s[^>]*)?/?>|<!--|<[!?]", re.I)),
 )
-# Scripts such as Persian and Hindi need the two joiners; lines may end.
+# Scripts such as Persian and Hindi need the two joiners; line breaks are fine.
 _FINE = frozenset("\n\u200c\u200d")
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
@@ -54,7 +54,7 @@ _NAMES: dict[MarkupKind, str] = {"link": "a link", "image": "an image", "html": 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong: of what kind, where in the terms (``""``: the summary), and what."""
+    """One fault: its kind, its place in the terms (``""`` for the summary), and the text."""
 
     kind: MarkupKind
     where: str
@@ -70,15 +70,15 @@ class Finding:
 
 
 def lint_summary(terms: Terms) -> list[Finding]:
-    """Return what is wrong with the summary of ``terms``; nothing where there is no summary.
+    """Return the faults of the summary of ``terms``; an empty list if there is no summary.
 
     It should mention every amount, date and name among the values, and hold no link, image, HTML,
     control character or character that changes the direction of text. Amounts of zero, the number
-    1, booleans and null are let pass: people say them in words. A date is mentioned where its day
-    is, a name where all of its words are, in any order; so is ``stormline-jacket-m`` by "Stormline
-    Jacket (M)".
+    1, booleans and null are let pass: people say them in words. A date is mentioned if its day is,
+    and a name if all of its words are, in any order: "Stormline Jacket (M)" mentions
+    ``stormline-jacket-m``.
 
-    Raises ``UnrepresentableTerms`` for values that have no exact form in JSON.
+    Raises ``UnrepresentableTerms`` if a value has no exact form in JSON.
     """
     if terms.summary is None:
         return []
@@ -129,7 +129,7 @@ def _members_left_out(members: dict[str, object], said: _Said, where: str) -> It
 
 
 def _kind_left_out(text: str, said: _Said) -> MarkupKind | None:
-    """What a text is that the summary does not mention; ``None`` where it does."""
+    """The kind of a text that the summary does not mention; ``None`` if it does."""
     if _NUMBER.fullmatch(text):
         is_said = _is_nothing(text) or abs(Decimal(text)) in said.numbers
         return None if is_said else "amount"
@@ -150,7 +150,7 @@ def _is_nothing(amount: object) -> bool:
 
 
 def _days(text: str) -> set[Decimal]:
-    """The day of the month; of a moment also its neighbours, as it is in other time zones."""
+    """The day of the month; for a moment also the days beside it, as in other time zones."""
     try:
         day = datetime.fromisoformat(text).toordinal()
         shifts = (-1, 0, 1) if "T" in text else (0,)
@@ -166,14 +166,14 @@ class _Said:
         self._folded = summary.casefold()
 
     def has(self, text: str) -> bool:
-        """Whether it holds the text itself: ``$``, or a word that is no part of another."""
+        """Whether the summary holds the text itself; a word must be no part of another."""
         found = re.escape(text.casefold())
         if _WORD.search(text):
             found = rf"(?<!\w){found}(?!\w)"
         return re.search(found, self._folded) is not None
 
     def has_words_of(self, text: str) -> bool:
-        """Whether it holds each word of the text."""
+        """Whether the summary holds each word of the text."""
         return set(_WORD.findall(text.casefold())) <= self._words
 
     @cached_property
@@ -189,7 +189,7 @@ class _Said:
 
 
 def _readings(written: str) -> Iterator[Decimal]:
-    """``1,500`` is a thousand and a half thousand, or one and a half."""
+    """``1,500`` is one thousand five hundred, or one and a half."""
     for thousands, decimal in ((",", "."), (".", ",")):
         plain = written.replace(thousands, "").replace(decimal, ".")
         if plain.count(".") <= 1:

@@ -14,7 +14,7 @@ from poppy_operations import maintenance
 from poppy_operations.background import perform_attempt
 
 
-# A worker that dies with an attempt gives its message back: whoever gets it next starts the
+# If a worker dies with an attempt, its message goes back to the queue: the next worker starts the
 # attempt, or finds that it was started.
 @shared_task(
     name="poppy_operations.perform",
@@ -23,18 +23,18 @@ from poppy_operations.background import perform_attempt
     ignore_result=True,
 )
 def perform(operation_id: str, attempt: str) -> None:
-    """Perform a queued attempt; a message that comes twice finds it started."""
+    """Perform a queued attempt; if the message comes twice, the second one finds it started."""
     perform_attempt(operation_id, attempt)
 
 
 def enqueue(operation_id: str, attempt: str) -> None:
-    """Hand an attempt to Celery. Raises where the broker does not take it."""
+    """Hand an attempt to Celery. Raises if the broker does not take it."""
     perform.delay(operation_id, attempt)
 
 
 @shared_task(name="poppy_operations.purge")
 def purge() -> dict[str, int]:
-    """Forget what need not be remembered any more."""
+    """Forget operations and joins that need not be remembered any more."""
     return maintenance.counts(maintenance.purge())
 
 
@@ -46,5 +46,5 @@ def reconcile() -> dict[str, int]:
 
 @shared_task(name="poppy_operations.requeue")
 def requeue() -> int:
-    """Enqueue again what no worker has started."""
+    """Enqueue attempts again that no worker has started; return their number."""
     return maintenance.requeue()

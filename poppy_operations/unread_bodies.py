@@ -1,4 +1,4 @@
-"""Bodies that Django would take for empty ones, since nothing says how long they are."""
+"""Bodies that Django takes for empty, since nothing says how long they are."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from django.http import HttpRequest
 
 
 def is_body_lost(request: HttpRequest) -> bool:
-    """Whether a body was announced that whoever reads the request would find empty.
+    """Whether a body was sent, but the code that reads the request would find it empty.
 
     Such a body was sent in chunks, or by HTTP/2, without a ``Content-Length``, or with one that is
-    no number. Under WSGI nobody reads it; under ASGI Django does, but neither its reader of
-    multipart forms nor Django REST framework. ``request`` is the one that the view got: that of
-    Django REST framework where the view is one of its own.
+    no number. Under WSGI nobody reads it. Under ASGI Django does, but its reader of multipart forms
+    and Django REST framework do not. ``request`` is the request that the view got: in a view of
+    Django REST framework, the framework's own.
     """
     own: HttpRequest = getattr(request, "_request", request)
     if not _is_announced_without_length(own):

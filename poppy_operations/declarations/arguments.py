@@ -10,7 +10,7 @@ from typing import Final
 from django.http import HttpResponseBase
 from django.utils.functional import Promise
 
-# A year and a lease stay within what every database keeps, and within the years that Python has.
+# An expiry or a lease of this length still ends in a year that databases and Python know.
 LONGEST_DURATION: Final = timedelta(days=3650)
 SHORTEST_DURATION: Final = timedelta(seconds=1)
 _SCOPE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+")
@@ -59,7 +59,7 @@ def require_duration(subject: str, value: object) -> None:
 def listed(subject: str, value: object, of: str) -> tuple[object, ...]:
     """The entries of a list, a tuple or a set, in a copy that nobody changes.
 
-    Text is refused, whose entries are its characters, and so is what can be read only once.
+    Text is refused, since its entries are its characters, and so is what can be read only once.
     """
     if isinstance(value, list | tuple | set | frozenset):
         return tuple(value)
@@ -69,7 +69,7 @@ def listed(subject: str, value: object, of: str) -> tuple[object, ...]:
 
 
 def scopes(subject: str, value: object) -> frozenset[str]:
-    """The scopes of a list or set, in a set. In text, each part of a scope would be one."""
+    """The scopes of a list or set, as a set. Text is refused: any part of it would be a scope."""
     named = listed(subject, value, "scopes")
     if not all(isinstance(scope, str) for scope in named):
         message = f"{subject} is a list of scopes, and each of them is text."
@@ -85,9 +85,9 @@ def require_identity(subject: str, value: object) -> None:
 
 
 def require_scope(subject: str, value: object) -> None:
-    """Refuse what is no scope of an access token (RFC 6749, 3.3), which nobody would ever have."""
+    """Refuse what cannot be a scope of an access token (RFC 6749, 3.3), so that no token has it."""
     if not isinstance(value, str) or not _SCOPE.fullmatch(value):
-        message = f"{subject} is one scope of an access token, 'orders:write' say, not {value!r}."
+        message = f"{subject} is one scope of a token, such as 'orders:write', not {value!r}."
         raise TypeError(message)
 
 

@@ -10,14 +10,14 @@ from asgiref.sync import iscoroutinefunction
 
 
 def is_async(function: object) -> bool:
-    """Whether a call gives something to be awaited, as far as the function shows it."""
+    """Whether a call gives something to await, as far as the function shows it."""
     return iscoroutinefunction(function) or iscoroutinefunction(
         getattr(type(function), "__call__", None)  # noqa: B004  of its class, as Python calls it
     )
 
 
 def is_generator(function: object) -> bool:
-    """Whether a call runs none of the function's code."""
+    """Whether the function is a generator, sync or async: a call runs none of its code."""
     return inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
 
 
@@ -43,9 +43,9 @@ def require_hook(subject: str, hook: object, *arguments: str) -> None:
 
 
 def takes(function: object, *arguments: object, **named: object) -> bool:
-    """Whether a function can be called so, or does not show what it takes.
+    """Whether a function can be called with these arguments, or does not show what it takes.
 
-    What counts is the function that is called, and not the one that it wraps.
+    If it wraps another function, its own parameters count, and not those of the other.
     """
     parameters = signature_of(function)
     if parameters is None:
@@ -58,7 +58,7 @@ def takes(function: object, *arguments: object, **named: object) -> bool:
 
 
 def signature_of(function: object) -> inspect.Signature | None:
-    """The parameters of a function as it is called; ``None`` where it does not show them."""
+    """The parameters of a function as it is called; ``None`` if it does not show them."""
     called: Callable[..., Any] = function  # type: ignore[assignment]  # ``require_callable``
     try:
         return inspect.signature(called, follow_wrapped=False)

@@ -1,4 +1,4 @@
-"""The operation that the action's own code is handed."""
+"""The operation that the action's own code gets."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from poppy_operations.protocol.owner import Owner
 
 @dataclass(frozen=True)
 class CurrentOperation:
-    """What the action's own code is handed: the terms, and whose operation they belong to.
+    """What the action's own code gets: the terms, and whose operation they belong to.
 
-    For an ordinary visitor, and where no approval is needed, it has terms and no
-    ``operation_id``. ``idempotency_key`` is for whatever an external action calls: the same for
-    every attempt of the operation that may have reached the outside, and another one once
-    ``reconcile`` found that an attempt did not happen, whose key the outside refuses from then on.
+    For an ordinary visitor, or if no approval is needed, it has terms and no ``operation_id``.
+    ``idempotency_key`` is for the systems that an external action calls. It is the same for every
+    attempt of the operation, until ``reconcile`` finds that an attempt was not performed: from then
+    on the outside refuses that key, and later attempts have another.
     """
 
     action: str
@@ -40,9 +40,9 @@ class CurrentOperation:
 
 @dataclass(frozen=True, kw_only=True)
 class ApprovedOperation(CurrentOperation):
-    """What hooks are handed: an operation that was returned, so that nothing of it is missing.
+    """What hooks get: a returned operation. Its ID, revision, key and owner are never ``None``.
 
-    The site's view is handed one as well if its request performs an approved operation.
+    The site's view gets one as well if its request performs an approved operation.
     """
 
     operation_id: str = field()
@@ -54,8 +54,8 @@ class ApprovedOperation(CurrentOperation):
 def operation_of(request: HttpRequest) -> CurrentOperation:
     """The operation of a gated request, typed, for Django and Django REST framework requests.
 
-    Raises ``RuntimeError`` outside a gated view, and for a method that its door does not gate, and
-    ``TypeError`` for what is no request.
+    Raises ``RuntimeError`` outside a gated view or if its door does not gate the method, and
+    ``TypeError`` if ``request`` is no request.
     """
     # A request of Django REST framework holds Django's own.
     if not isinstance(getattr(request, "_request", request), HttpRequest):

@@ -1,4 +1,4 @@
-"""An action as the site declares it, and the registry of all of them."""
+"""An action as the site declares it."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ DeclineHook = Callable[[ApprovedOperation, ApprovalStatement], Decline | None]
 
 @dataclass(eq=False)
 class DeclaredAction:
-    """One kind of action, whatever door it is asked for through.
+    """One kind of action, through whatever door it is asked for.
 
     ``effects`` has no default. ``"external"``, the safe direction, says that the action reaches
     outside; ``"database"`` says that everything it does is in the database of this app's tables,
     inside the transaction that the gate opens. ``lifetime`` is how long a revision can be
-    approved. ``lease`` is how long an attempt is taken to be alive: a database attempt past it
-    may be taken over, an external one may be judged by ``reconcile``; by default 60 seconds and
-    15 minutes. ``prefix`` begins every ``operation_id``. ``approvers`` are those whose approval
-    is accepted; others are declined. ``not_performed`` lists exception classes of an external
-    action that say that nothing happened. ``website=False`` marks an action that a browser cannot
-    repeat. ``perform`` is the action as a function of the approved operation, which a worker runs
-    where ``background`` is true; ``still`` tells the worker what the action would do by now.
+    approved. ``lease`` is how long an attempt is taken to be alive. After it, a database attempt
+    may be taken over (default: 60 seconds), and an external one may be judged by ``reconcile``
+    (default: 15 minutes). ``prefix`` begins every ``operation_id``. ``approvers`` are those whose
+    approval is accepted; others are declined. ``not_performed`` lists exception classes of an
+    external action that say that nothing happened. ``website=False`` marks an action that a browser
+    cannot repeat. ``perform`` is the action as a function of the approved operation, which a worker
+    runs if ``background`` is true; ``still`` tells the worker what the action would do by now.
 
     Raises ``TypeError`` if an argument is of another type, or a hook cannot be called, and
     ``ValueError`` if arguments contradict each other or cannot be stored.
@@ -140,15 +140,15 @@ class DeclaredAction:
             earlier = None
         if earlier is not None and not declaring.is_again(earlier):
             message = (
-                f"{self.name} has a {name} hook already, declared by {earlier}. It has one: call "
-                "both functions in it."
+                f"{self.name} has a {name} hook already, declared by {earlier}. Call both "
+                "functions in one hook."
             )
             raise ValueError(message)
         self._hooks_declared_by[name] = declaring
 
     @property
     def lease_s(self) -> int:
-        """How long an attempt is taken to be alive, in whole seconds."""
+        """How long an attempt is taken to be alive, in whole seconds and at least one."""
         default = timedelta(seconds=60) if self.effects == "database" else timedelta(minutes=15)
         return max(1, int((self.lease or default).total_seconds()))
 
@@ -157,7 +157,9 @@ class DeclaredAction:
 
         The hook is asked only once the attempt has ended as unknown or its lease is over. It
         returns ``Performed(result)``, ``NotPerformed()`` (it did not happen and cannot any more:
-        the outside refuses its ``idempotency_key`` from now on) or ``None`` (still unknown).
+        the outside refuses its ``idempotency_key`` from now on) or ``None`` (still unknown). Raises
+        ``TypeError`` if the effects are in the database, or the hook does not take an operation,
+        and ``ValueError`` if the action has such a hook already.
         """
         if self.effects != "external":
             message = f"{self.name}: only external effects have an outcome to find out."
@@ -167,7 +169,11 @@ class DeclaredAction:
         return hook
 
     def decline(self, hook: DeclineHook) -> DeclineHook:
-        """Say which approvals to decline (decorator). The hook returns ``Decline`` or ``None``."""
+        """Say which approvals to decline (decorator). The hook returns ``Decline`` or ``None``.
+
+        Raises ``TypeError`` if the hook does not take an operation and an approval, and
+        ``ValueError`` if the action has such a hook already.
+        """
         self._declare_hook("decline", "the operation", "the approval", hook=hook)
         self.decline_hook = hook
         return hook

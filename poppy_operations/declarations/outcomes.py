@@ -22,9 +22,9 @@ from poppy_operations.protocol.canonical import storable_text, thaw
 
 
 class NotPerformed(Exception):
-    """Raised by an action: nothing happened, and this is what to answer, with any status.
+    """Raised by an action: nothing happened. ``response`` is the answer to give, with any status.
 
-    Returned by ``reconcile``: it did not happen, and it cannot happen any more.
+    Returned by ``reconcile``: the attempt was not performed, and cannot be performed any more.
     """
 
     def __init__(self, response: HttpResponseBase | None = None) -> None:
@@ -42,10 +42,10 @@ class Verdict(Enum):
 
 @dataclass(frozen=True)
 class Performed:
-    """Returned by ``reconcile``: it happened. ``result`` is the answer to give from now on.
+    """Returned by ``reconcile``: it was performed. ``result`` is the answer to give from now on.
 
-    A response is stored as it is; a mapping is stored as a JSON answer with ``status``; nothing
-    becomes a plain statement.
+    A response is stored as it is. A mapping is stored as a JSON answer with ``status``. Without a
+    result, the answer only says that the operation was performed.
     """
 
     result: HttpResponseBase | Mapping[str, Any] | None = None
@@ -71,7 +71,7 @@ class Decline:
     rule: str = "policy"
 
     def __post_init__(self) -> None:
-        # Not above: terms and their summaries serve where the app is not installed, as in an agent.
+        # Not at the top: programs without the app, such as agents, import terms and summaries.
         from poppy_operations.models.lengths import NAME_LENGTH
 
         require_text("Decline(reason=…)", self.reason)
@@ -96,7 +96,7 @@ def _plain_alternative(alternative: object) -> object:
 
 @dataclass(frozen=True)
 class Refusal:
-    """What ``Company.undeclared`` chooses: refuse, with ``extension_required`` or an own answer."""
+    """What ``Company.undeclared`` gives: ``extension_required``, or the site's own answer (2)."""
 
     response: HttpResponseBase | None = None
 

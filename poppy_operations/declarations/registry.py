@@ -16,9 +16,9 @@ class Registry:
         self._actions: dict[str, DeclaredAction] = {}
 
     def add(self, action: DeclaredAction) -> None:
-        """Add an action, also in the place of the one that an earlier run of its module declared.
+        """Add an action; it replaces the action that an earlier run of the same module declared.
 
-        Raises ``ValueError`` if another one has its name.
+        Raises ``ValueError`` if another action has its name.
         """
         other = self._actions.get(action.name)
         if other is not None and not action.declared_by.is_again(other.declared_by):
@@ -34,7 +34,7 @@ class Registry:
         self._actions.pop(action.name, None)
 
     def get(self, name: str) -> DeclaredAction | None:
-        """The action of that name, or none, as after a deployment that dropped it."""
+        """The action of that name; ``None`` if none is declared, such as one that was dropped."""
         return self._actions.get(name)
 
     def __iter__(self) -> Iterator[DeclaredAction]:

@@ -36,7 +36,7 @@ def _resolve_for_django(value: object) -> object:
 
 
 def _is_bound(content: object) -> bool:
-    """Whether it can have validated values: an instance of a form, a formset or a serializer."""
+    """Whether ``content`` is an instance of a form, formset or serializer, and not its class."""
     return not isinstance(content, type) and callable(getattr(content, "is_valid", None))
 
 
@@ -48,13 +48,13 @@ class Terms:
     recipient and condition. ``summary`` says the same in plain language, enough for the User to
     decide from it alone; it may use basic Markdown. ``needed=False`` says that this request needs
     no approval this time. ``same_action`` is what the site calls one action, such as
-    ``(order_id, item_id)``: an ask for the same one with other terms keeps its ``operation_id``.
-    Left out, it is the route, its arguments and the request's content; ``Each`` makes every ask an
-    action of its own. ``content`` is a bound and valid form or serializer, by whose validated
-    values two requests are compared.
+    ``(order_id, item_id)``: an ask for the same action with other terms keeps its ``operation_id``.
+    By default it is the route, its arguments and the request's content; ``Each`` makes every ask an
+    action of its own. ``content`` is a bound and valid form or serializer: two requests are
+    compared by its validated values.
 
-    Raises ``TypeError`` if an argument is of another type. What the values hold is looked at once
-    they are read.
+    Raises ``TypeError`` if an argument is of another type. The values themselves are checked when
+    they are first read.
     """
 
     values: Mapping[str, object]
@@ -76,21 +76,21 @@ class Terms:
     def text(self) -> str:
         """The values as canonical JSON.
 
-        Raises ``UnrepresentableTerms``, which names the path, for a value that has no one
-        spelling in JSON.
+        Raises ``UnrepresentableTerms``, which names the path, if a value has no exact form in
+        JSON.
         """
         return canonical_terms(self.values, resolve=_resolve_for_django)
 
     @cached_property
     def digest(self) -> str:
-        """The digest of the canonical text: equal terms, equal digest."""
+        """The digest of the canonical text; equal terms have the same digest."""
         return digest(self.text)
 
     @property
     def summary_text(self) -> str | None:
         """The summary in the language of the request, as it is stored.
 
-        Raises ``UnrepresentableTerms`` for a character that no database keeps.
+        Raises ``UnrepresentableTerms`` if it holds a character that no database keeps.
         """
         return None if self.summary is None else storable_text(str(self.summary), "summary")
 

@@ -23,7 +23,7 @@ class SiteAnswer:
 
 @dataclass(frozen=True)
 class ApprovalRequired:
-    """The operation that needs approval (4). Some interfaces give only its reference away.
+    """The operation that needs approval (4). Some interfaces send only its reference.
 
     ``under_way``: the operation is being performed, or nobody knows whether it took effect.
     """
@@ -66,7 +66,7 @@ class Replay:
 
 @dataclass(frozen=True)
 class PlainlyPerformed:
-    """It was performed; its answer is not shown here, or cannot be shown again (AMB-07)."""
+    """It was performed; its answer is not for this request, or cannot be given again (AMB-07)."""
 
     operation_id: str
 
@@ -96,7 +96,7 @@ BUSY = ErrorAnswer("temporarily_unavailable", headers={"Retry-After": "1"})
 
 @dataclass(frozen=True)
 class OperationStatus:
-    """Where an approved operation stands, at the endpoint (6)."""
+    """The state of an approved operation, as the endpoint tells it (6)."""
 
     operation_id: str
     status: str
@@ -130,10 +130,10 @@ class Answered:
 
 @dataclass(frozen=True)
 class Lost:
-    """Look again: another request was faster.
+    """The try was lost, and the request is to be looked at again.
 
-    ``by_others``: what another request did ended the try, so that one of them gets on each time.
-    If not, the next try may end as this one did.
+    ``by_others``: another request's success ended the try, so that one of them gets on each time.
+    If it is false, the next try may be lost in the same way.
     """
 
     by_others: bool = field(default=True, compare=False)

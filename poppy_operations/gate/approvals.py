@@ -65,7 +65,7 @@ def still_performing(operation: Operation) -> StillPerforming:
 
 
 def challenge(asker: Asker, operation_id: str | None = None) -> ErrorAnswer:
-    """The challenge for an account, such as the one an operation belongs to (3, AMB-01)."""
+    """The challenge for an account, such as an operation's own (3, AMB-01)."""
     header = get_company().challenge(asker.request, operation_id)
     return ErrorAnswer("sign_in_required", headers={"WWW-Authenticate": header})
 
@@ -73,10 +73,11 @@ def challenge(asker: Asker, operation_id: str | None = None) -> ErrorAnswer:
 def checks_1_and_2(
     call: Call, caller: Caller, statement: ApprovalStatement
 ) -> Answer | Revision | None:
-    """Who may approve it, and whether it was performed: before the site validates anything.
+    """Check who may approve, and whether it was performed, before the site validates anything.
 
-    The named revision, or another one of its operation, where both checks pass. ``None`` where
-    check 1 fails: the request is then handled as if it had no approval.
+    Gives the named revision, or another revision of its operation, if both checks pass. ``None`` if
+    check 1 fails: the request is then handled as if it had no approval. An answer if the operation
+    is performing or was performed, or a challenge if its account has to be signed in (3).
     """
     found = named_revision(statement.operation_id, statement.revision, statement.approver)
     if found is None or caller.owner is None:
@@ -122,7 +123,7 @@ def is_named(revision: Revision, statement: ApprovalStatement, now: datetime) ->
 
 def declined_before(revision: Revision, statement: ApprovalStatement) -> Declined | None:
     """The same decline again, whatever the policy says by now (AMB-23)."""
-    if not revision.was_declined:  # type: ignore[attr-defined]  # an annotation of the queries'
+    if not revision.was_declined:  # type: ignore[attr-defined]  # the query annotates it
         return None
     row = DeclineRow.objects.using(write_alias()).get(
         revision=revision, approver=statement.approver
@@ -136,7 +137,7 @@ def declined_before(revision: Revision, statement: ApprovalStatement) -> Decline
 def declined_by_policy(
     revision: Revision, statement: ApprovalStatement, *, sid: str, now: datetime
 ) -> Declined | Lost | None:
-    """Ask the policies, once the checks have passed; ``None``: nobody declines."""
+    """Ask the policies after the checks have passed; ``None`` if nobody declines."""
     decision = _decision(revision, statement)
     if decision is None:
         return None
@@ -170,7 +171,7 @@ def _decided(said: object) -> Decline | None:
 
 
 def current_operation(revision: Revision, statement: ApprovalStatement | None) -> ApprovedOperation:
-    """What the site's code is handed: the approved terms, which nothing can change."""
+    """The operation that the site's code gets: the approved terms, which nothing can change."""
     operation = revision.operation
     return ApprovedOperation(
         action=operation.action,

@@ -1,4 +1,4 @@
-"""One ask of one owner, and what it has in common with what stands already."""
+"""One ask of one owner, compared with the operations that the owner has already."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class Ask:
 
     @cached_property
     def slots(self) -> list[str]:
-        """Where at most one operation that is not performed stands: what the site calls one action.
+        """The slots of what the site calls one action; each has room for one unperformed operation.
 
-        The first one is where a new operation is put. It is keyed, since by default it is made of
-        the request's content, and an operation of an earlier key stands in another of them. Where
-        every ask is an action of its own, it is a new one for each, and stays this ask's.
+        A new operation is put into the first slot. There is a slot for each key, since by default a
+        slot is made of the request's content: an operation that was stored under an earlier key is
+        in another slot. If every ask is an action of its own, the ask has one random slot.
         """
         terms = self.wanted.terms
         if terms.same_action is Each:
@@ -65,7 +65,7 @@ class Ask:
         return self._is_in_slot(revision) or self.has_content_of(revision)
 
     def of_slot(self, rows: Sequence[Revision]) -> list[Revision]:
-        """Those of the operation that stands where this ask's would; first what is performed."""
+        """The revisions of the operations in this ask's slots, those being performed first."""
         operations = {row.operation_id for row in rows if self._is_in_slot(row)}
         mine = [row for row in rows if row.operation_id in operations]
         return sorted(mine, key=lambda row: row.operation.state != Operation.State.PERFORMING)
@@ -90,7 +90,7 @@ class Ask:
         )
 
     def _is_earlier_attempt(self, revision: Revision) -> bool:
-        """Whether it is performing since before an upgrade, for a request that may be this one."""
+        """Whether an attempt from before an upgrade performs it, perhaps for this very request."""
         return (
             revision.operation.state == Operation.State.PERFORMING
             and revision.operation.conversation == self.call.conversation
@@ -100,9 +100,9 @@ class Ask:
 
 
 def differing_fields(asked: Ask, rows: Sequence[Revision]) -> tuple[str, ...]:
-    """The fields by which the request misses an approval of the very same terms.
+    """The names of the fields that keep the request from an approval of the very same terms.
 
-    Names only: a site that finds its nonce here puts it into ``ignore=``.
+    Values are never told. A site that finds its nonce among the names puts it into ``ignore=``.
     """
     for revision in rows:
         is_approved = has_record(revision) or revision.revision == asked.named
@@ -126,8 +126,8 @@ def _told(asked: Ask, revision: Revision) -> tuple[str, ...]:
         if asked.call.is_sent_again(revision, asked.owner):
             level = logging.WARNING
             message = (
-                "An approval has the same terms, and the same was sent; the form or serializer "
-                "made something else of it"
+                "An approval has the same terms, and the same content was sent, but the form or "
+                "serializer made other values of it"
             )
         elif set(fields) <= set(parts.incomparable_fields()):
             level = logging.WARNING

@@ -21,8 +21,8 @@ SessionUser = tuple[AbstractBaseUser | AnonymousUser, Session]
 def agent_of(asker: Asker) -> SessionUser | ErrorAnswer | None:
     """Authenticate an agent's request: its user and its Session, or why it is refused.
 
-    The user is an anonymous one if the Session is signed out. ``None``: the request is no agent's,
-    or the site has another answer for agents without a Session.
+    The user is an anonymous one if the Session is signed out. ``None`` if the request is no
+    agent's, or the site has another answer for agents without a Session.
     """
     if not asker.shows_session():
         return without_session(asker)
@@ -36,7 +36,7 @@ def agent_of(asker: Asker) -> SessionUser | ErrorAnswer | None:
 def user_of_session(session: Session) -> AbstractBaseUser | AnonymousUser | ErrorAnswer:
     """The user of a Session's account, an anonymous one if it is signed out.
 
-    ``ErrorAnswer`` if the account is no active user's: the token is as good as none.
+    ``ErrorAnswer`` if the account is no active user's: the token then counts as invalid.
     """
     if session.account is None:
         return AnonymousUser()
@@ -45,9 +45,9 @@ def user_of_session(session: Session) -> AbstractBaseUser | AnonymousUser | Erro
 
 
 def scope_error(asker: Asker, user: Any, scope: str) -> ErrorAnswer | None:
-    """Why an agent's request does not have a scope. ``None``: it has, or it is not an agent's.
+    """Why an agent's request lacks a scope; ``None`` if it has the scope, or is no agent's.
 
-    ``user`` is whom the site takes the request for. A signed-out Session is challenged.
+    ``user`` is the user whom the site takes the request for. A signed-out Session is challenged.
     """
     if not asker.shows_session():
         return without_session(asker)

@@ -1,4 +1,4 @@
-"""Who asks: the first rule that applies says it (design: "The gate")."""
+"""Who asks, by the first rule that applies (design: "The gate")."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ logger = logging.getLogger("poppy_operations")
 class Caller:
     """An agent that asks, through one interface.
 
-    ``owner`` is ``None`` if the site handles the request as nobody's Session. ``refusal`` is what
-    the site chose for an agent that may not get an operation.
+    ``owner`` is ``None`` if the site does not handle the request as a Session's. ``refusal`` is
+    what the site chose for an agent that may not get an operation.
     """
 
     interface: Interface
@@ -77,19 +77,19 @@ def _with_session(call: Call) -> Caller | ErrorAnswer:
 
 
 def _another_token(asker: Asker) -> ErrorAnswer | None:
-    """Refuse a Session's request with an access token that the Session does not speak of.
+    """Refuse a request if it has another access token beside the one of its Session.
 
-    Nobody could say whose action it would be, if the site reads that one.
+    If the site read that other token, nobody could say whose action it is.
     """
     if not asker.shows_another_token():
         return None
-    return error_answer(InvalidSession("Another access token came than that of the Session."))
+    return error_answer(InvalidSession("An access token came that is not the Session's."))
 
 
 def somebody_else(user: Any, session: Session) -> ErrorAnswer | None:
-    """Refuse a request that the site takes for another account than its Session's.
+    """Refuse a request if the site takes it for another account than its Session's.
 
-    Nobody is nobody else: a view may authenticate no one.
+    If the site authenticates nobody, the request is not refused: its view may not need to.
     """
     account = None if user is None else account_of(user)
     if account is None or account == session.account:

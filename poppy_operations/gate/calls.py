@@ -21,9 +21,9 @@ from poppy_operations.protocol import interfaces
 from poppy_operations.protocol.interfaces import Interface
 from poppy_operations.protocol.owner import Owner
 
-# How often a request is looked at while others are faster, before it is answered as busy.
+# How often a request is tried before it is answered as busy.
 TRIES = 4
-# The same while each try that is lost is another request's success: the last of many gets its turn.
+# The same if each lost try is another request's success, so that the last of many gets its turn.
 TRIES_BESIDE_OTHERS = 100
 
 
@@ -36,7 +36,7 @@ class Job:
     """What it takes to perform an action, whoever asked for it.
 
     ``terms`` and ``body`` are the site's own code; each may be a coroutine function. ``request``
-    is for those who watch for faults. ``transactions`` names the databases on which Django would
+    goes into reports of faults. ``transactions`` names the databases on which Django would
     have opened a transaction around the site's code.
     """
 
@@ -54,10 +54,10 @@ class Call(Job):
     """What a door knows about one request for a gated action.
 
     ``allowed`` is the site's own code too. ``replay`` gives an answer again if its body was not
-    stored, such as a stream's. ``interface`` is the door's own, for requests in a Session; what a
-    joined browser sends is the website's whatever the door. ``prepare`` is called for an agent's
-    request before the site's code has its turn. ``open_methods`` is given if the method of the
-    request is open to people alone: the methods that agents may use there.
+    stored, such as a stream's. ``interface`` is the door's own, for requests in a Session; requests
+    of a joined browser are the website's, whatever the door. ``prepare`` is called for an agent's
+    request before ``terms`` and ``body``. ``open_methods`` is given if the method of the request is
+    open to people alone; it lists the methods that agents may use there.
     """
 
     asker: Asker
@@ -76,7 +76,7 @@ class Call(Job):
         return self.content()
 
     def target_digests(self, owner: Owner) -> list[str]:
-        """Digests of where the request goes, one for each key."""
+        """Digests of the request's target, one for each key."""
         return keyed(self.asked.target_text, owner)
 
     def sent_digests(self, owner: Owner) -> list[str]:
@@ -84,20 +84,20 @@ class Call(Job):
         return keyed(self.asked.sent.text, owner)
 
     def is_at_target_of(self, revision: Revision, owner: Owner) -> bool:
-        """Whether the request goes to where a revision of this owner was asked for."""
+        """Whether the request's target is that of the request that got a revision of this owner."""
         stored = revision.target_digest
         if is_earlier(stored):
             return stored in earlier.target_digests(self.asked.target_before)
         return stored in self.target_digests(owner)
 
     def is_sent_again(self, revision: Revision, owner: Owner) -> bool:
-        """Whether the request is, by value, the one that got a revision of this owner."""
+        """Whether the request equals, by value, the request that got a revision of this owner."""
         return revision.raw_digest in self.sent_digests(owner)
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a call asks for, once the site has said its terms."""
+    """What a call asks for, after the site has said its terms."""
 
     terms: Terms
     parts: Parts

@@ -17,9 +17,9 @@ from poppy_operations.protocol.content import canonical_content
 class RequestContent:
     """One request: its target, and its query and body by value, without what does not matter.
 
-    Its door builds it, from an HTTP request or from whatever else asks there. The body of a form is
-    a mapping in which each name has the list of its values, and ``is_form`` says so.
-    ``target_before`` is the target as version 0.1.0 knew it.
+    A door builds it from its HTTP request, or from whatever it has in place of one. If ``is_form``
+    is true, the body is a mapping from each name to the list of its values. ``target_before`` is
+    the target as version 0.1.0 described it.
     """
 
     target: Mapping[str, Any]
@@ -30,7 +30,7 @@ class RequestContent:
 
     @property
     def target_text(self) -> str:
-        """Where it goes: action, method, site, path, route and arguments (RFC 9110, 7.1)."""
+        """The target as text: action, method, site, path, route and arguments (RFC 9110, 7.1)."""
         return canonical_content(self.target)
 
     @cached_property

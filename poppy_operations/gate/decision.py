@@ -62,7 +62,8 @@ T = TypeVar("T")
 class Findings:
     """What one agent's request has shown so far.
 
-    ``sent``: an approval came with it, in any form. ``looked``: checks 1 and 2 were just made.
+    ``sent``: an approval came with the request, in any form. ``looked``: checks 1 and 2 were just
+    made.
     """
 
     call: Call
@@ -76,7 +77,7 @@ class Findings:
 
 
 def decided(findings: Findings) -> Steps[Answer]:
-    """Look until there is an answer: if a claim was lost, the request is looked at again."""
+    """Try until there is an answer: if a claim was lost, the request is looked at again."""
     in_the_way = 0
     for _ in range(TRIES_BESIDE_OTHERS):
         outcome = yield from _tried(findings)
@@ -114,7 +115,7 @@ def _tried(findings: Findings) -> Steps[Answer | Lost]:
 
 
 def performed_or_performing(findings: Findings) -> Answer | None:
-    """Checks 1 and 2, before the site validates: a performed action changes what it says."""
+    """Make checks 1 and 2 before the site validates: a performed action may no longer be valid."""
     call, caller = findings.call, findings.caller
     call.prepare()
     if caller.owner is None:
@@ -131,7 +132,7 @@ def performed_or_performing(findings: Findings) -> Answer | None:
 
 
 def _repeated(findings: Findings, owner: Owner) -> Answer | None:
-    """The answer to the very request whose action is being performed, if there is such a one."""
+    """The answer if this very request is being performed already, else ``None``."""
     call, caller = findings.call, findings.caller
     while True:
         rows = findings.rows = _picture(call, owner)
@@ -142,11 +143,11 @@ def _repeated(findings: Findings, owner: Owner) -> Answer | None:
             return still_performing(in_use[0].operation)
         answer = ask_under_way(call, caller, in_use[0], rows)
         if not isinstance(answer, Lost):
-            return answer  # If not, an attempt has ended: there is an end to that.
+            return answer  # Otherwise an attempt has ended, which cannot go on for ever.
 
 
 def _picture(call: Call, owner: Owner, slots: Sequence[str] = ()) -> Sequence[Revision]:
-    """The owner's live revisions, once every attempt that lapsed has been freed."""
+    """The owner's live revisions, after every lapsed attempt has been freed."""
     rows = live_revisions(owner, call.now, slots)
     lapsed = {
         row.operation_id: row.operation for row in rows if claims.is_lapsed(row.operation, call.now)
@@ -157,7 +158,7 @@ def _picture(call: Call, owner: Owner, slots: Sequence[str] = ()) -> Sequence[Re
 
 
 def _needs_approval(findings: Findings, wanted: Wanted) -> bool:
-    """Whether the request needs approval, or has met an operation that it must go through."""
+    """Whether the request needs approval, or an operation of the same action demands it."""
     caller = findings.caller
     if wanted.terms.needed or findings.sent:
         return True
@@ -169,10 +170,10 @@ def _needs_approval(findings: Findings, wanted: Wanted) -> bool:
 
 
 def _binds(revision: Revision, now: datetime) -> bool:
-    """Whether an approval may still perform it, whatever the terms are by now.
+    """Whether an approval may still perform the revision, whatever the terms are by now.
 
-    The agent was told to have the request made once more. The terms may become the approved ones
-    again, so the action must not be performed meanwhile for a request that needs no approval.
+    The agent was told to have the request made once more, and the terms may become the approved
+    ones again. Until then, the action must not be performed for a request that needs no approval.
     """
     if revision.operation.state == Operation.State.PERFORMING:
         return True
@@ -180,7 +181,7 @@ def _binds(revision: Revision, now: datetime) -> bool:
 
 
 def _approved(findings: Findings, wanted: Wanted) -> Steps[Outcome | None]:
-    """Check 3, then decline or perform; ``None`` where there is no approval for the request."""
+    """Check 3, then decline or perform; ``None`` if there is no approval for the request."""
     owner = findings.caller.owner
     if owner is None:
         return None
@@ -218,7 +219,7 @@ def _policy_says(
 
 
 def _recorded(findings: Findings, asked: Ask) -> Steps[Outcome | None]:
-    """The recorded approvals that match, first recorded first; a lost claim takes the next."""
+    """Perform by the first recorded approval that matches; if its claim is lost, by the next."""
     call, caller = findings.call, findings.caller
     lost: Lost | None = None
     for revision in findings.rows or ():
@@ -233,7 +234,7 @@ def _recorded(findings: Findings, asked: Ask) -> Steps[Outcome | None]:
             try:
                 return (yield from deciding(partial(_under_way, findings, attempt, outcome)))
             except Busy:
-                return outcome  # Under way all the same; only its reference cannot be told.
+                return outcome  # It is under way all the same; only no reference can be told.
         if not isinstance(outcome, Lost):
             return outcome
         lost = outcome
@@ -241,7 +242,7 @@ def _recorded(findings: Findings, asked: Ask) -> Steps[Outcome | None]:
 
 
 def _under_way(findings: Findings, attempt: Attempt, outcome: StillPerforming) -> Answer:
-    """What a repeat gets while nobody may say that the action failed (AMB-13)."""
+    """The answer to a repeat while nobody may say that the action failed (AMB-13)."""
     owner = findings.caller.owner
     if not findings.caller.interface.repeated_while_performing:
         return outcome

@@ -16,13 +16,13 @@ class Asker(Protocol):
 
     @property
     def request(self) -> Any:
-        """What the hooks of ``Company`` are handed."""
+        """The request that the hooks of ``Company`` get."""
 
     def shows_session(self) -> bool:
-        """Whether the request came in a Session, good or bad."""
+        """Whether the request shows a Session, valid or not."""
 
     def session(self) -> Session:
-        """The verified Session. Raises a ``SessionRefused``."""
+        """The verified Session. Raises a ``SessionRefused`` if it is not acceptable."""
 
     def browser(self) -> Browser:
         """Whether an agent's browser sent the request, and in which Session."""
@@ -34,29 +34,29 @@ class Asker(Protocol):
         """Whether an access token came beside the one that the Session speaks of."""
 
     def user(self) -> Any:
-        """Whom the site takes the request for; ``None`` if it authenticates nobody."""
+        """The user whom the site takes the request for; ``None`` if it authenticates nobody."""
 
     def carries_approval(self) -> bool:
         """Whether an approval came with the request, in any form."""
 
     def approval(self) -> ApprovalStatement | None:
-        """The approval that came, ``None`` for one that counts as none (AMB-04).
+        """The approval that came; ``None`` if none came, or it counts as none (AMB-04).
 
-        Raises ``MalformedApproval``.
+        Raises ``MalformedApproval`` if the approval cannot be read.
         """
 
 
 class Results(Protocol):
-    """What the site's code returns at a door, and how it is kept and given again."""
+    """What the site's code returns at a door: how it is judged, kept and given again."""
 
     def is_answer(self, said: object) -> bool:
-        """Whether ``terms`` and ``allowed`` may answer a request with it."""
+        """Whether ``terms`` and ``allowed`` may answer a request with ``said``."""
 
     def verdict(self, result: Any) -> Verdict:
-        """What a result of the action says of it (AMB-15). What it raises, the action raised."""
+        """What a result says of the action (AMB-15). What is raised here counts as the action's."""
 
     def nothing_happened(self, said: NotPerformed) -> Any:
-        """The result of an action that says that nothing happened."""
+        """The result if the action says that nothing happened."""
 
     def final(self, result: Any) -> Any:
         """The result as it is sent, made inside the transaction of the action."""
@@ -65,4 +65,4 @@ class Results(Protocol):
         """What is kept of a result, to give it again (7)."""
 
     def again(self, answer: StoredAnswer) -> Any:
-        """A result of what was kept of one."""
+        """A result, made again from what was kept of it (7)."""

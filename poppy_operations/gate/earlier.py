@@ -1,7 +1,8 @@
-"""What version 0.1.0 kept of requests, for what it returned and others still ask about.
+"""The digests of requests that version 0.1.0 kept, for the operations that it returned.
 
-Its digests of contents know no path: none of them is the digest of a request by now. What waited is
-asked anew. What was performed is told as before, and what is being performed is not begun again.
+Its digests of contents leave out the path, so no request has the same digest any more. An operation
+that waited for approval is asked for anew. If it was performed, its answer is given as before. If
+it is being performed, it is not begun again.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from poppy_operations.protocol.content import canonical_content
 
 
 def target_digests(target: Mapping[str, Any] | None) -> list[str]:
-    """The digests of a target, one for each key."""
+    """The digests of a target as version 0.1.0 made them, one for each key."""
     if target is None:
         return []
     keys = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]

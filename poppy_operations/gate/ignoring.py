@@ -1,4 +1,4 @@
-"""Leaving out what the site says does not matter."""
+"""Leaving out values that do not matter, as the site says."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from poppy_operations.protocol.plain_json import DEEPEST_CONTENT
 
 
 def without(values: Any, ignore: Sequence[str]) -> Any:
-    """The values without what ``ignore`` names: names, or paths like ``client.trace``."""
+    """The values without those that ``ignore`` names, or paths like ``client.trace`` lead to."""
     for path in ignore:
         values = _cut(values, path.split("."), 0)
     return values
@@ -17,7 +17,7 @@ def without(values: Any, ignore: Sequence[str]) -> Any:
 
 def _cut(values: Any, path: Sequence[str], depth: int) -> Any:
     if depth > DEEPEST_CONTENT:
-        return values  # Too deep to be compared: it becomes equal to nothing.
+        return values  # Too deep to be compared: it equals nothing, not even itself.
     if isinstance(values, list | tuple):
         return [
             _cut(item, path, depth + 1) if isinstance(item, Mapping | list | tuple) else item
@@ -35,5 +35,5 @@ def _cut(values: Any, path: Sequence[str], depth: int) -> Any:
 
 
 def within(ignore: Sequence[str], name: str) -> list[str]:
-    """What is ignored inside the member of this name."""
+    """The paths of what is ignored inside the member of this name."""
     return [path[len(name) + 1 :] for path in ignore if path.startswith(f"{name}.")]

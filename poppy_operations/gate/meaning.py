@@ -1,4 +1,4 @@
-"""What was made of what a request sent: a value that has a text, the same one each time."""
+"""The text that stands for a value which the site made of a request, the same each time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from poppy_operations.protocol.content import Encoded, canonical_content, stable
 
 @final
 class Missing:
-    """Nothing was made of it, or nothing that can be found."""
+    """Stands for no value: none was made of what was sent, or none can be found."""
 
 
 MISSING: Final = Missing()
@@ -19,10 +19,10 @@ _PLAIN_TYPES = frozenset({str, int, bool})
 
 
 def meant(sent: Any, value: Any) -> Any:
-    """What stands for a value in a canonical text, or ``MISSING`` if it is compared as sent.
+    """What stands for a value in a canonical text; ``MISSING`` if it is compared as it was sent.
 
-    So it is with what has another text each time, and with what was sent and came to nothing: that
-    is how a form drops a field which it has looked at.
+    It is compared as sent if it has another text each time, or if something was sent and nothing
+    was made of it: a form may drop a field after it has looked at it.
     """
     if type(value) in _PLAIN_TYPES and value != "":
         return value
@@ -35,12 +35,12 @@ def meant(sent: Any, value: Any) -> Any:
 
 
 def sent_values(sent: Any) -> Encoded:
-    """What stands for something sent among values that were made of others."""
+    """What stands for a value as it was sent, among values that the site made of others."""
     return Encoded(f'{{"$sent":{canonical_content(sent, resolved)}}}')
 
 
 def is_nothing(value: Any) -> bool:
-    """Whether a value is what a field makes of nothing, or nothing was sent."""
+    """Whether a value is empty: nothing was sent, or a field made nothing of it."""
     if isinstance(value, str):
         return not value.strip()
     if isinstance(value, list):

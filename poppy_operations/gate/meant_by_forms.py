@@ -1,7 +1,7 @@
 """What a form or formset made of a request's fields (check 3).
 
-What the request did not send is no content, whatever the form has in its place. What it did send
-counts, all of it: by its cleaned value if that is of all the values which were sent, else as sent.
+A field that the request did not send is no content, whatever value the form has for it. All that
+was sent counts: by the cleaned value if it was made of every value sent, else as it was sent.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from poppy_operations.protocol.content import FileContent, canonical_content
 def form_parts(form: Any, raw: Any, *, is_form: bool, ignore: Sequence[str]) -> dict[Part, str]:
     """The parts of a request's content, by the cleaned values of a form or formset.
 
-    What a formset's management form says is in no cleaned value, yet it parts what is changed from
-    what is created: it is compared as it was sent.
+    A formset's management form is in no cleaned value, yet it tells changed rows from new ones: it
+    is compared as it was sent.
     """
     if not isinstance(raw, Mapping):
         return sent_parts(raw)
@@ -42,7 +42,7 @@ def form_parts(form: Any, raw: Any, *, is_form: bool, ignore: Sequence[str]) -> 
 def _sent_names(bound: Any, raw: Mapping[str, Any], *, is_form: bool) -> list[str]:
     """The names under which something was sent for a field; none unless it looks at all of it.
 
-    A disabled field has its initial value, whatever was sent.
+    A disabled field looks at none of it: it has its initial value, whatever was sent.
     """
     if bound.field.disabled:
         return []
@@ -68,7 +68,7 @@ def _widgets(widget: Any, name: str) -> Iterator[tuple[str, Any]]:
 
 
 def _reads_all(widget: Any, values: Sequence[Any]) -> bool:
-    """Whether a widget looks at each value; most look at the last, at a file or at a text."""
+    """Whether a widget reads each value; most read only the last, and only a file or only text."""
     reads_lists = getattr(widget, "allow_multiple_selected", False)
     if len(values) > 1 and not (reads_lists or isinstance(widget, MultipleHiddenInput)):
         return False
@@ -80,7 +80,7 @@ def _cleaned_value(form: Any, bound: Any, sent: Sequence[Any], ignore: Sequence[
     if bound.name in ignore or bound.html_name in ignore:
         return None
     value = getattr(form, "cleaned_data", {}).get(bound.name, MISSING)
-    # A model's form leaves a row's own default where nothing was sent, not even a blank.
+    # If nothing was sent, not even a blank, a model's form leaves a row's own default.
     if is_nothing(value) and is_nothing(sent) and not hasattr(form, "instance"):
         return None
     return value if value is MISSING else meant(sent, without(value, within(ignore, bound.name)))

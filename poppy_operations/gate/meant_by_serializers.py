@@ -1,7 +1,7 @@
 """What a serializer made of a request's members (check 3).
 
-Django REST framework is optional and stays behind its doors: serializers and their fields are told
-by what they have, and by the names of their classes.
+Django REST framework is optional and stays behind its doors: serializers and their fields are
+recognised by their attributes and by the names of their classes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from poppy_operations.gate.meaning import MISSING, meant, sent_values
 from poppy_operations.gate.parts import MEANT, WHOLE, Part, sent_parts
 from poppy_operations.protocol.content import canonical_content
 
-# Of a form's field, they look at all values; others at the last.
+# If a form was sent, these fields read all of their values; other fields read the last.
 _READ_LISTS = ("ListField", "MultipleChoiceField", "ManyRelatedField")
 
 
@@ -23,7 +23,7 @@ def serializer_parts(
 ) -> dict[Part, str]:
     """The parts of a request's content, by the validated values of a serializer.
 
-    In a form, what is nested has long names of its own: it is compared as it was sent.
+    If a form was sent, nested members have long names of their own: they are compared as sent.
     """
     values = serializer.validated_data
     if hasattr(serializer, "child"):
@@ -51,7 +51,7 @@ def _read_values(field: Any, sent: Sequence[Any]) -> Any:
 
 
 def _member(field: Any, sent: Any, values: Any, ignore: Sequence[str]) -> Any:
-    """What a member came to: ``None`` if that is as if it had not been sent.
+    """What a member came to; ``None`` if it is as if the member had not been sent.
 
     A hidden field has its default, whatever was sent.
     """
@@ -80,7 +80,7 @@ def _field_value(field: Any, values: Any) -> Any:
 
 
 def _is_default(field: Any, sent: Any, value: Any) -> bool:
-    """Whether the very default was sent. One that is computed may be another each time."""
+    """Whether the field's default itself was sent. A computed one may differ each time."""
     default = getattr(field, "default", None)
     if callable(default) or default is None or getattr(field.root, "partial", False):
         return False
@@ -111,7 +111,7 @@ def _meant_members(
 
 
 def _items(child: Any, sent: Any, values: Any, ignore: Sequence[str]) -> Any:
-    """Item by item, if there are as many as were sent."""
+    """The values item by item; ``MISSING`` if there are not as many as were sent."""
     if isinstance(sent, Mapping) and isinstance(values, Mapping) and sent.keys() == values.keys():
         return {name: _item(child, sent[name], values[name], ignore) for name in sent}
     if isinstance(sent, list) and isinstance(values, list) and len(sent) == len(values):

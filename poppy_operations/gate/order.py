@@ -1,7 +1,7 @@
 """The one order of a request for a gated action (design: "The gate").
 
-Two ways in. ``request``: a door that calls the action's body. ``enter`` and ``go_on``: a handler
-that validates by itself, and asks for the action later.
+There are two ways in. ``request`` is for a door that calls the action's body. ``enter`` and
+``go_on`` are for a handler that validates by itself, and asks for the action later.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def request(call: Call) -> Steps[Answered]:
 
 
 def _in_order(call: Call, way: Way) -> Steps[Answered]:
-    """Say who asks, go the way, and say in whose form the answer is given."""
+    """Say who asks, go the way, and name the interface in whose form the answer is given."""
     interface = call.interface
     try:
         caller = yield from deciding(partial(who_asks, call))
@@ -59,7 +59,7 @@ def _in_order(call: Call, way: Way) -> Steps[Answered]:
 
 def _to_the_body(call: Call, caller: Caller | Visitor) -> Steps[Answer]:
     if call.open_methods is not None:
-        # The view may act on what it does not know; what it does for people is its own affair.
+        # A view may act on a method that it does not expect. People may use it all the same.
         return (yield from _handled(call)) if isinstance(caller, Visitor) else _closed(call)
     if isinstance(caller, Visitor):
         return (yield from transacted(call.transactions, ungated(call)))
@@ -81,7 +81,7 @@ def _closed(call: Call) -> ErrorAnswer:
 
 
 def busy(call: Call, error: Busy) -> ErrorAnswer:
-    """The answer if the database or the queue cannot be used, and the log of the database."""
+    """The answer if the database or the queue cannot be used; a database's fault is logged."""
     if not isinstance(error, NotQueued):
         message = "The database is locked, unreachable or read-only; nothing was performed."
         log_of(
@@ -107,7 +107,7 @@ class Entered:
 def enter(call: Call, remember: Callable[[Entered], None]) -> Steps[Answered]:
     """Take a gated handler's request up to the handler, which is the call's ``body``.
 
-    Who asks, ``allowed`` and checks 1 and 2 come before the handler validates anything. What was
+    Who asks, ``allowed`` and checks 1 and 2 come before the handler validates anything. What they
     found is remembered for ``go_on``. Serves only interfaces that record approvals: a handler
     cannot answer an approval that was sent with the request.
     """
@@ -121,7 +121,7 @@ def _to_the_handler(
         remember(Entered(call.action, caller, call.now))
         return (yield from transacted(call.transactions, _denied_or_handled(call)))
     if not caller.interface.approvals_recorded:
-        message = "action.run() serves browsers; a Session's requests take @action.api."
+        message = "action.run() serves browsers; requests in a Session need @action.api."
         log_of(logging.ERROR, message, action=call.action.name)
         return INVALID_REQUEST
     denial = yield from transacted(call.transactions, denied(call))

@@ -1,4 +1,4 @@
-"""What is compared of a request, part by part, so that a difference can be named."""
+"""The parts of a request that are compared one by one, so that a difference can be named."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from poppy_operations.protocol.canonical import digest, keyed_digest
 from poppy_operations.protocol.content import canonical_content, is_unreadable
 from poppy_operations.protocol.owner import Owner
 
-# A request is free to choose its names: so many are told apart, and so much of each is kept.
+# A request may hold any names: this many are told apart, and this much of each is kept.
 MOST_NAMES = 200
 LONGEST_NAME = 60
-# Kept in place of a digest of what equals nothing, not even itself.
+# Kept in place of a digest if the value equals nothing, not even itself.
 INCOMPARABLE = "-"
 
 TARGET = "target"
@@ -32,7 +32,7 @@ WHOLE = "body"
 FURTHER = "(further fields)"
 Part = tuple[str, str]
 
-# Which rules a digest was made by.
+# Says by which rules a digest was made.
 FORM = "2."
 SHORT = slice(len(FORM), len(FORM) + 16)
 
@@ -40,8 +40,9 @@ SHORT = slice(len(FORM), len(FORM) + 16)
 def keyed(text: str, owner: Owner) -> list[str]:
     """The digests of an owner's text: under the current key, and under each of its fallbacks.
 
-    Keyed, since contents may hold PINs and passwords that a plain digest would let be guessed. The
-    owner's, since otherwise whoever reads the rows could guess with requests of their own.
+    They are keyed since contents may hold PINs and passwords, which can be guessed from a plain
+    digest. They hold the owner since otherwise a reader of the rows could guess with requests of
+    another owner.
     """
     keys = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
     digests = [keyed_digest(f"{owner.digest} {text}", force_bytes(key)) for key in keys]
@@ -49,18 +50,18 @@ def keyed(text: str, owner: Owner) -> list[str]:
 
 
 def keyed_slots(unkeyed: str) -> list[str]:
-    """Where an operation stands under the current key, and under each of its fallbacks."""
+    """The slots of an operation under the current key, and under each of its fallbacks."""
     keys = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
     return [keyed_digest(unkeyed, force_bytes(key)) for key in keys]
 
 
 def is_earlier(stored: str) -> bool:
-    """Whether a digest of a request was kept by version 0.1.0, which made others."""
+    """Whether a digest of a request was made by the rules of version 0.1.0."""
     return not stored.startswith(FORM)
 
 
 def sent_parts(values: Any, place: str = SENT) -> dict[Part, str]:
-    """What was sent, member by member where it has members, by value."""
+    """What was sent, by value: member by member if it has members."""
     if not isinstance(values, Mapping) or not all(isinstance(name, str) for name in values):
         return {(WHOLE, ""): canonical_content(values, resolved)}
     names, parts = sorted(values), {}
@@ -74,13 +75,13 @@ def sent_parts(values: Any, place: str = SENT) -> dict[Part, str]:
 
 @dataclass(frozen=True)
 class Parts:
-    """The texts of a request's parts. Two requests are the same where all of them are."""
+    """The texts of a request's parts. Two requests are the same if all of these texts are."""
 
     texts: Mapping[Part, str]
 
     @cached_property
     def text(self) -> str:
-        """One text for them all, as short as their names."""
+        """One text for all parts, with their names and the digests of their values."""
         return json.dumps(sorted([*part, digest] for part, digest in self._digests.items()))
 
     @cached_property
@@ -88,9 +89,9 @@ class Parts:
         return {part: digest(text) for part, text in self.texts.items()}
 
     def field_digests(self, owner: Owner) -> list[dict[str, str]]:
-        """A short digest for each field, by which a difference can be named, never shown.
+        """A short digest for each field, by which a difference can be named without the values.
 
-        One dict for each key; the first is the one to keep.
+        One dict for each key; the first is stored.
         """
         fields: list[dict[str, str]] = [{} for _ in keyed("", owner)]
         for label, parts in self._labelled().items():
@@ -116,7 +117,7 @@ class Parts:
     def differing_fields(self, stored: str, owner: Owner) -> tuple[str, ...]:
         """The names of the fields whose values are not those of a stored revision."""
         before: dict[str, str] = json.loads(stored)
-        # Under another key than the one that they were stored under, all of them differ.
+        # Under any other key than the one under which they were stored, all of them differ.
         return min((_differing(before, now) for now in self.field_digests(owner)), key=len)
 
 
@@ -129,7 +130,7 @@ def _differing(before: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, 
 
 
 def _label(place: str, name: str) -> str:
-    """What people are told of a part. Two may share one: what differs is then either."""
+    """The name of a part for people. Two parts may share a name: then either of them differs."""
     if place in {TARGET, WHOLE, FURTHER}:
         return place
     shown = name if name.isprintable() else json.dumps(name)

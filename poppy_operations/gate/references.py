@@ -47,7 +47,7 @@ from poppy_operations.sessions.session import Session
 def at_endpoint(asker: Asker, ref: object, now: datetime) -> EndpointAnswer:
     """Answer the endpoint's request: a look-up, a status, or an approval (4, 6).
 
-    ``ref`` is whatever the body held. Raises ``Busy`` where an approval could not be recorded.
+    ``ref`` is whatever the body held. Raises ``Busy`` if an approval could not be recorded.
     """
     session = verified(asker)
     if isinstance(session, ErrorAnswer):
@@ -159,9 +159,9 @@ def _other_than_named(
     statement: ApprovalStatement,
     now: datetime,
 ) -> EndpointAnswer:
-    """Check 3 failed: the reference's operation, never the revision that the approval names (6).
+    """The answer if check 3 failed: the operation, but never the revision that was named (6).
 
-    Not even where that one is approved: a status would read as if this approval had been recorded.
+    An approved revision gets no status either: that would read as if this approval were recorded.
     """
     answer = _looked_up(session, revision, now, says_approved=False)
     if isinstance(answer, ApprovalRequired) and answer.operation.revision == statement.revision:
@@ -170,7 +170,7 @@ def _other_than_named(
 
 
 def watched(asker: Asker, watch: str, now: datetime) -> str:
-    """Where the page's operation stands, for the browser's own live join only.
+    """The state of the waiting page's operation, for the browser's own live join only.
 
     ``waiting``, ``approved``, ``performing``, ``performed``, or ``unknown`` for everything else.
     Changes nothing but a lapsed lease.

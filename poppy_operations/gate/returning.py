@@ -1,4 +1,4 @@
-"""Returning an operation: a known revision where one serves, else a new one (3, 4)."""
+"""Returning an operation: a known revision if one serves, else a new one (3, 4)."""
 
 from __future__ import annotations
 
@@ -37,15 +37,16 @@ from poppy_operations.protocol.operation import ReturnedOperation
 from poppy_operations.sessions.clock import epoch
 from poppy_operations.summaries import warn_in_debug
 
-# An owner's live revisions, approved and under way ones among them, for each one that may be open.
+# How many live revisions an owner may have, approved and performing ones among them, for each
+# revision that may be open.
 LIVE_FOR_EACH_OPEN = 10
 LONG = timedelta(minutes=1)
 
 
 def ask(asked: Ask, rows: Sequence[Revision] | None = None) -> Answer:
-    """Answer with the operation. ``rows`` is the owner's live picture where it was just read.
+    """Answer with the operation. ``rows`` are the owner's live revisions if they were just read.
 
-    Raises ``Busy`` where others were faster too often.
+    Raises ``Busy`` if others were faster too often.
     """
     if asked.caller.refusal is not None:
         return Undeclared(asked.caller.refusal.response)
@@ -105,7 +106,7 @@ def _is_for(asked: Ask, revision: Revision) -> bool:
 def _make_room(asked: Ask, rows: Sequence[Revision]) -> ErrorAnswer | None:
     """Keep an owner's unexpired revisions without approval below the cap, and all rows bounded.
 
-    A revision whose terms nobody has seen gives way; where all were seen, the ask has to wait.
+    A revision whose terms nobody has seen gives way; if all were seen, the ask has to wait.
     """
     now = asked.call.now
     if len(rows) >= conf.open_revisions * LIVE_FOR_EACH_OPEN:
@@ -156,10 +157,10 @@ def _asked_row(asked: Ask) -> asking.Asked:
 def ask_under_way(
     call: Call, caller: Caller, in_use: Revision, rows: Sequence[Revision]
 ) -> Answer | Lost:
-    """Answer a browser whose very request is being performed: a further revision (AMB-13).
+    """Give a further revision to a browser whose very request is being performed (AMB-13).
 
-    The site is not asked again: what it is doing may already have changed its own answer. ``Lost``
-    if the attempt has ended meanwhile.
+    The site is not asked for terms again: the action may already have changed them. ``Lost`` if the
+    attempt has ended meanwhile.
     """
     if caller.refusal is not None or caller.owner is None:
         return still_performing(in_use.operation)

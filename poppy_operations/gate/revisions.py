@@ -1,4 +1,4 @@
-"""What the gate reads to decide, always where we write."""
+"""What the gate reads to decide, always from the database that we write to."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def unexpired(now: datetime, of: str = "") -> Q:
 def named_revision(operation_id: str, revision: str, approver: str) -> Revision | None:
     """The revision that an approval names, or another one of the operation that it names.
 
-    ``None`` where there is no such operation. One row tells everything about checks 1 and 2, the
-    answer to give again, and whether this very approval was declined before.
+    ``None`` if there is no such operation. One row holds all that checks 1 and 2 need, the answer
+    to give again, and whether this very approval was declined before.
     """
     is_named = Case(
         When(revision=revision, then=Value(True)),  # noqa: FBT003  Django's own signature
@@ -104,9 +104,9 @@ def _record_declined() -> Exists:
 def live_revisions(owner: Owner, now: datetime, slots: Sequence[str] = ()) -> Sequence[Revision]:
     """Every live revision of an owner, in the order in which approvals were recorded for them.
 
-    Those that can still be approved, and of each operation that is being performed, or stands in a
-    slot that is named, what tells of it. One query serves the match, the slot and the cap. Long
-    texts stay where they are until somebody asks for them.
+    These are all revisions that can still be approved; the newest revision of each operation that
+    is being performed or is in one of the ``slots``; and the revision that is being performed. One
+    query serves the match, the slot and the cap. Long texts are read only if they are needed.
     """
     newest = Revision.objects.filter(operation=OuterRef("operation")).order_by("-number")
     is_newest = Q(number=Subquery(newest.values("number")[:1]))
@@ -146,7 +146,7 @@ def is_told_in_part(revision: Revision) -> bool:
 
 
 def read_in_full(revision: Revision) -> None:
-    """Read what a live revision was listed without, here and now: a replica may not have it yet."""
+    """Read what a live revision was listed without, not from a replica, which may lag behind."""
     deferred = revision.get_deferred_fields()
     if deferred:
         revision.refresh_from_db(using=write_alias(), fields=deferred)
@@ -182,7 +182,7 @@ def usable(now: datetime) -> Q:
 
 
 def is_in_use(revision: Revision) -> bool:
-    """Whether the revision's record is the one that the current attempt performs."""
+    """Whether the current attempt performs the approval that was recorded for the revision."""
     record = record_of(revision)
     operation = revision.operation
     return (
@@ -198,6 +198,6 @@ def is_returnable(revision: Revision, now: datetime) -> bool:
 
 
 def serves_again(revision: Revision, now: datetime) -> bool:
-    """Whether an ask can get a revision that is there: half its lifetime is left to approve it."""
+    """Whether an ask can get this revision again: half its lifetime is left, or more."""
     half = timedelta(seconds=revision.lifetime_s) / 2
     return is_returnable(revision, now) and revision.expires_at - seconds(now) >= half

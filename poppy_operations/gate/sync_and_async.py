@@ -3,7 +3,7 @@
 The gate is written once, as a generator that yields steps. A sync door calls each step; an async
 door runs the steps that touch the database in the request's own thread, each to its end whatever
 happens to the request, and awaits the site's own coroutines in the event loop. So the two differ
-in nothing but waiting.
+only in how they wait.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ def database(call: Callable[[], T]) -> Steps[T]:
 def deciding(call: Callable[[], T]) -> Steps[T]:
     """Run our own code before anything is performed.
 
-    Raises ``Busy`` where the database cannot be reached, or did not let us read.
+    Raises ``Busy`` if the database is locked, unreachable or read-only.
     """
     with busy_where_in_the_way():
         return (yield from database(call))
 
 
 def site(call: Callable[[], Any]) -> Steps[Any]:
-    """Run the site's own code, sync or async; what it returns is for the caller to know."""
+    """Run the site's own code, sync or async; the caller checks what it returns."""
     return (yield Step(call, site=True))
 
 
@@ -97,8 +97,8 @@ async def _awaited(step: Step) -> Any:
 async def _to_the_end(call: Callable[[], T]) -> T:
     """Run a sync call in the request's thread, to its end even if the request is cancelled.
 
-    A claim that was committed and then forgotten would be an unknown outcome for nothing, so a
-    cancellation is passed on only once the call is over.
+    If a claim were committed and then forgotten, its outcome would be unknown for no reason: a
+    cancellation is passed on only after the call is over.
     """
     task = asyncio.ensure_future(sync_to_async(partial(_outcome, call), thread_sensitive=True)())
     cancelled: asyncio.CancelledError | None = None
@@ -118,8 +118,8 @@ async def _to_the_end(call: Callable[[], T]) -> T:
 
 
 def _outcome(call: Callable[[], T]) -> tuple[T | None, BaseException | None]:
-    """What a call returned or raised: an event loop ends at SystemExit in a task of its own."""
+    """What a call returned or raised: a SystemExit raised in a task would end the event loop."""
     try:
         return call(), None
-    except BaseException as raised:  # noqa: BLE001  raised again by the one who waits
+    except BaseException as raised:  # noqa: BLE001  raised again by ``_to_the_end``
         return None, raised

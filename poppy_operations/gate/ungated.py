@@ -1,4 +1,4 @@
-"""The site's view for whoever needs no approval, as if this app were not there."""
+"""Running the site's view if no approval is needed, as if this app were not there."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def ungated(call: Call) -> Steps[Answer]:
 def perform_for_agent(call: Call, terms: Terms) -> Steps[Answer]:
     """Run the view for an agent that needs no approval, in transactions that can be rolled back.
 
-    A visitor's request keeps those that Django gives it, as if this app were not there. A view that
-    leaves its work to another gated one is run again without ours: what the other one claims has to
-    be committed before it acts, and what this one did is rolled back.
+    A visitor's request keeps the transactions that Django gives it, as if this app were not there.
+    If the view leaves its work to another gated view, what it did is rolled back, and it is run
+    again without our transactions: the other view's claim must be committed before its action.
     """
     aliases = [alias for alias in call.transactions if alias != write_alias()]
     if write_alias() in call.transactions or call.action.effects == "database":

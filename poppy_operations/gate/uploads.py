@@ -1,4 +1,4 @@
-"""What an uploaded file is compared by, whatever the site does with it meanwhile."""
+"""How an uploaded file is compared, whatever the site does with it meanwhile."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _CONTENT = "_poppy_content"
 
 
 def resolved(value: object, depth: int = 0) -> object:
-    """The value with each upload in it replaced by what it is compared by."""
+    """The value, with each upload in it replaced by its ``FileContent``."""
     if isinstance(value, UploadedFile):
         return _known(value)
     if depth > DEEPEST_CONTENT:
-        return value  # Too deep to be compared: it becomes equal to nothing.
+        return value  # Too deep to be compared: it equals nothing, not even itself.
     if isinstance(value, Mapping):
-        # Of a form's field with several values, items() gives only the last one.
+        # If a form's field has several values, items() gives only the last one.
         lists = getattr(value, "lists", None)
         items = lists() if callable(lists) else value.items()
         return {name: resolved(member, depth + 1) for name, member in items}
@@ -47,7 +47,7 @@ def _known(upload: UploadedFile[Any]) -> object:
 
 def _read_upload(upload: UploadedFile[Any]) -> FileContent:
     contents = hashlib.sha256()
-    for chunk in upload.chunks():  # From the beginning, wherever the site has read to.
+    for chunk in upload.chunks():  # From the beginning, however far the site has read.
         contents.update(chunk)
     upload.seek(0)
     return _file_content(upload, contents.hexdigest())

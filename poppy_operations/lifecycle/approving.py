@@ -39,7 +39,7 @@ def stated(
 def record(statement: ApprovalStatement, revision: Revision, *, sid: str, now: datetime) -> bool:
     """Record an approval for a request that is still to come; once for each revision.
 
-    False where another one was recorded in the meantime, and perhaps voided since: look again.
+    False if another one was recorded in the meantime, and perhaps voided since: look again.
     """
     approval = stated(statement, revision, sid=sid, now=now)
     approval.recorded_for = revision
@@ -59,7 +59,7 @@ def decline(
     sid: str,
     now: datetime,
 ) -> bool:
-    """Decline an approval and remember it. False where the operation moved on meanwhile."""
+    """Decline an approval and remember it. False if the operation moved on meanwhile."""
     operation = revision.operation
     row = Decline(
         operation=operation,
@@ -78,13 +78,13 @@ def decline(
             .filter(pk=operation.pk, attempt=operation.attempt)
             .exclude(state=Operation.State.PERFORMED)
         )
-        # While another revision is performing, the attempt is that run's and stays.
+        # While another revision is performing, the operation keeps the token of its attempt.
         if operation.state == Operation.State.OPEN:
             held = moved.filter(state=Operation.State.OPEN).update(attempt=new_attempt())
         else:
             held = moved.update(attempt=operation.attempt)
         if held:
-            # An earlier try has given it an ID, which on SQLite may be another row's by now.
+            # A first try has given the row an ID, which on SQLite may be another row's by now.
             row.pk = None
             row.save(using=write_alias())
         return bool(held)
@@ -99,7 +99,7 @@ def decline(
 
 
 def void(approval: Approval, *, by: str, because: str, now: datetime) -> bool:
-    """Void an approval that was not used. False where it is in use or used up (AMB-24)."""
+    """Void an approval that was not used. False if it is in use or used up (AMB-24)."""
     operation = approval.operation
     voided = {"voided_at": now, "voided_by": by, "voided_because": because}
     tried = False
@@ -114,7 +114,7 @@ def void(approval: Approval, *, by: str, because: str, now: datetime) -> bool:
         if held and void_among(operation, [approval.pk], by=by, because=because, now=now):
             tried = True
             return True
-        # Perhaps the first try did it, whose commit took effect and went unheard.
+        # Perhaps the first try voided it: the commit took effect, and only its answer was lost.
         mine = Approval.objects.using(write_alias()).filter(pk=approval.pk, **voided)
         return tried and mine.exists()
 
@@ -124,9 +124,9 @@ def void(approval: Approval, *, by: str, because: str, now: datetime) -> bool:
 def void_among(
     operation: Operation, approvals: Collection[UUID], *, by: str, because: str, now: datetime
 ) -> int:
-    """Void those approvals of an operation that are not yet, in the caller's transaction.
+    """Void those of the approvals that are not voided yet, in the caller's transaction.
 
-    Their revisions are retired: an approval that is sent again finds no terms to put it back to.
+    Their revisions are retired: if such an approval is sent again, there are no terms for it.
     """
     standing = Approval.objects.using(write_alias()).filter(
         operation=operation, pk__in=approvals, voided_at=None

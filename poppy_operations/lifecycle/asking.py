@@ -74,10 +74,10 @@ class Asked:
 
 
 def return_operation(asked: Asked, now: datetime) -> Revision | None:
-    """Store a new operation with its first revision; ``None`` where its slot is taken.
+    """Store a new operation with its first revision; ``None`` if its slot is taken.
 
-    Or another slot, where an earlier key put an operation of the same action: no constraint of the
-    database tells.
+    Also ``None`` if an operation of the same action is in the slot of an earlier key, which no
+    constraint of the database can tell.
     """
     standing = Operation.objects.using(write_alias()).filter(slot__in=asked.earlier_slots)
 
@@ -104,7 +104,7 @@ def return_operation(asked: Asked, now: datetime) -> Revision | None:
 
 
 def return_revision(asked: Asked, operation: Operation, now: datetime) -> Revision | None:
-    """Store a further revision of an operation; ``None`` where another came first."""
+    """Store a further revision of an operation; ``None`` if another came first."""
     number = operation.revision_count + 1
 
     def write() -> Revision | None:
@@ -155,16 +155,16 @@ def _store_revision(asked: Asked, operation: Operation, number: int, now: dateti
 
 
 def mark_looked_up(revision: Revision, now: datetime) -> None:
-    """Note that the agent has seen the terms, so that they do not give way to other asks."""
+    """Note that the agent has seen the terms, so that the revision does not give way to others."""
     Revision.objects.using(write_alias()).filter(pk=revision.pk, looked_up_at=None).update(
         looked_up_at=now
     )
 
 
 def give_way(revision: Revision) -> bool:
-    """Delete a revision that nobody ever looked up, and its operation if that has no other.
+    """Delete a revision that nobody ever looked up, and its operation if no revision is left.
 
-    False where somebody just looked it up, or it is gone.
+    False if somebody just looked the revision up, or it is gone.
     """
     operation = revision.operation
     unseen = Revision.objects.filter(pk=revision.pk, looked_up_at=None).filter(
@@ -175,8 +175,8 @@ def give_way(revision: Revision) -> bool:
     ).filter(~Exists(Revision.objects.filter(operation=OuterRef("pk"))))
 
     def write() -> bool:
-        # One statement for each, which looks and deletes: delete() would look first. What belongs
-        # to a row in the meantime makes the commit fail.
+        # One statement for each, which looks and deletes: delete() would look first. If another row
+        # came to belong to a deleted one in the meantime, the commit fails.
         gone = unseen._raw_delete(write_alias())  # noqa: SLF001  nothing public does it
         if gone:
             empty._raw_delete(write_alias())  # noqa: SLF001  as above

@@ -18,12 +18,12 @@ from poppy_operations.models import Approval, Operation, instants
 from poppy_operations.models.databases import write_alias
 from poppy_operations.protocol.ids import new_attempt
 
-# By how much the clocks of servers may differ. Whatever began later than that began by a wrong one.
+# How far servers' clocks may be apart. An attempt that began later began by a wrong clock.
 CLOCKS_DIFFER = timedelta(minutes=1)
 
 
 def rows_of(operation: Operation) -> QuerySet[Operation]:
-    """The operation, whatever became of it."""
+    """The operation, in whatever state it is."""
     return Operation.objects.using(write_alias()).filter(pk=operation.pk)
 
 
@@ -42,10 +42,10 @@ def begin(
     now: datetime,
     queued: bool = False,
 ) -> bool:
-    """Claim the operation for ``attempt``, in a commit of its own. False: another one did.
+    """Claim the operation for ``attempt``, in a commit of its own. False if another attempt did.
 
-    ``operation`` is the row that the checks have read: whatever invalidated them since has
-    changed its ``attempt``. An approval that is not stored yet is stored in the same commit.
+    ``operation`` is the row that the checks have read: any change that invalidates the checks also
+    changes its ``attempt``. An approval that is not stored yet is stored in the same commit.
     Raises ``Busy``.
     """
     in_database = effects == Operation.Effects.DATABASE
@@ -91,7 +91,7 @@ def release(operation: Operation, attempt: str, worker_answer: str | None = None
 
 
 def open_changes() -> dict[str, object]:
-    """What an operation becomes when it was not: open to other attempts than the last one."""
+    """The changes of an operation that was not performed: open to any attempt but the last one."""
     return {
         "state": Operation.State.OPEN,
         "attempt": new_attempt(),
@@ -103,9 +103,10 @@ def open_changes() -> dict[str, object]:
 
 
 def is_lapsed(operation: Operation, now: datetime) -> bool:
-    """Whether an attempt is over by its lease and can do nothing any more.
+    """Whether the lease of an attempt is over, and the attempt can do nothing any more.
 
-    Or whether it began by a clock that was ahead, and would be waited for as long as that was.
+    An attempt has lapsed as well if the clock by which it began was ahead: its lease would last too
+    long by as much.
     """
     if operation.state != Operation.State.PERFORMING or operation.lease_until is None:
         return False
@@ -130,15 +131,15 @@ def lapsed(now: datetime) -> Q:
 
 
 def _latest(now: datetime) -> datetime:
-    """When an attempt may have begun at the latest; ``now`` may be when a long request came."""
+    """The latest time at which an attempt may have begun; a long request's ``now`` is long past."""
     return max(now, instants.now()) + CLOCKS_DIFFER
 
 
 def free(operation: Operation, now: datetime) -> bool:
     """Open an operation whose attempt lapsed; the next lease is twice as long.
 
-    Only a database attempt, which can then no longer commit, or one that no worker ever started:
-    both can be opened at any time.
+    Opens only after a database attempt, which can then no longer commit, or after an attempt that
+    no worker ever started: both can be ended at any time. False if the attempt ended before.
     """
     seen = of_attempt(operation, operation.attempt).filter(lapsed(now))
     lease_s = Least(F("lease_s") * 2, int(LONGEST_LEASE.total_seconds()))

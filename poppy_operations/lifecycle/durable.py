@@ -25,11 +25,11 @@ T = TypeVar("T")
 
 
 class Busy(Exception):
-    """The database could not be reached or did not let us through; nothing was performed."""
+    """The database could not be used, or others were faster; nothing was performed."""
 
     @property
     def advice(self) -> str:
-        """What to do about it, where that helps: nobody turns AUTOCOMMIT on by trying again."""
+        """What to do; empty if trying again does not help, such as while AUTOCOMMIT is off."""
         cause = self.__cause__
         if isinstance(cause, Busy):
             return cause.advice
@@ -46,12 +46,12 @@ class OuterTransaction(ImproperlyConfigured):
             "A gated view runs inside transaction.atomic(), which could undo the record that it "
             "was performed. Put the gate outside the transaction. Under ATOMIC_REQUESTS, add "
             "poppy_operations.middleware.PersonalAgentMiddleware to MIDDLEWARE, and decorate the "
-            "class with @action.gated where a view calls action.run()."
+            "class with @action.gated if a view calls action.run()."
         )
 
 
 def ensure_autocommit() -> None:
-    """Refuse a connection whose commits nobody makes: a durable block would not commit there."""
+    """Refuse a connection without AUTOCOMMIT: a durable block would not commit there."""
     connection = connections[write_alias()]
     if not connection.in_atomic_block and not connection.get_autocommit():
         message = "AUTOCOMMIT is off: nothing would be committed, so nothing is performed."
@@ -59,9 +59,9 @@ def ensure_autocommit() -> None:
 
 
 def durably(write: Callable[[], T]) -> T:
-    """Run ``write`` in a commit of its own, once more if the database did not let it.
+    """Run ``write`` in a commit of its own, and once more if the database is busy.
 
-    Raises ``Busy`` if it still is, and ``OuterTransaction`` where an outer
+    Raises ``Busy`` if it still is, and ``OuterTransaction`` if an outer
     transaction could undo the commit.
     """
     try:
@@ -72,7 +72,7 @@ def durably(write: Callable[[], T]) -> T:
 
 
 def _drop_lost_connection() -> None:
-    """Let the second try have a new connection where the first one's was lost."""
+    """Let the second try have a new connection if the first try lost its own."""
     connection = connections[write_alias()]
     if (
         connection.errors_occurred
@@ -84,7 +84,7 @@ def _drop_lost_connection() -> None:
 
 
 def committed(write: Callable[[], T]) -> T:
-    """Run ``write`` in a commit of its own. Raises as ``durably``, at the first failure."""
+    """Run ``write`` in a commit of its own. Raises what ``durably`` does, at the first failure."""
     with busy_where_in_the_way(), ExitStack() as stack:
         ensure_autocommit()
         enter_outermost(stack)
@@ -92,9 +92,9 @@ def committed(write: Callable[[], T]) -> T:
 
 
 def enter_outermost(stack: ExitStack) -> None:
-    """Enter a transaction that no other can undo; a test's own is the one exception.
+    """Enter a transaction that no other transaction can undo, except for a test's own.
 
-    Raises ``OuterTransaction`` inside any other.
+    Raises ``OuterTransaction`` inside any other transaction.
     """
     try:
         stack.enter_context(transaction.atomic(using=write_alias(), durable=True))
@@ -104,10 +104,10 @@ def enter_outermost(stack: ExitStack) -> None:
 
 @contextmanager
 def busy_where_in_the_way() -> Iterator[None]:
-    """Raise ``Busy`` if the database is locked, unreachable or read-only, and will not be for ever.
+    """Raise ``Busy`` if the database is locked, unreachable or read-only for the time being.
 
-    What does not pass by itself is raised as it is. The log names it by the database's own word:
-    what the database says besides may hold values.
+    An error that does not pass by itself is raised unchanged. The log names it by the database's
+    own code alone, since the rest of its message may hold values.
     """
     try:
         yield
@@ -126,7 +126,7 @@ _CONTENTION_CODES = frozenset({1205, 1213, 1020})
 
 
 def is_contention(error: BaseException) -> bool:
-    """Whether a database error says that others were in the way, and nothing else."""
+    """Whether a database error says only that other transactions came first."""
     if not isinstance(error, OperationalError):
         return False
     if getattr(error.__cause__, "sqlstate", None) in _CONTENTION_STATES:

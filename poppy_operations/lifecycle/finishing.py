@@ -16,7 +16,7 @@ from poppy_operations.signals import operation_performed, outcome_unknown, tell
 
 
 class Finish(Enum):
-    """How the end of an attempt met the operation."""
+    """How an attempt ended: it was current, it had been given up, or it came after another."""
 
     FINISHED = "finished"
     LATE = "late"
@@ -37,9 +37,9 @@ def finish(
     attempt: str,
     now: datetime,
 ) -> bool:
-    """Finish a database attempt, inside the transaction of its effects. False: it was taken over.
+    """Finish a database attempt, inside the transaction of its effects.
 
-    The caller rolls everything back where this is false.
+    False if the attempt was taken over: the caller then rolls everything back.
     """
     finished = of_attempt(operation, attempt).update(**performed_changes(operation))
     if finished:
@@ -78,7 +78,7 @@ def finish_external(
 
 
 def _ended_before(operation: Operation, attempt: str) -> Finish:
-    """How it ended: perhaps by the first try of this very write, whose commit went unheard."""
+    """How it ended: perhaps the first try of this very write took effect, though it seemed lost."""
     performed = Performance.objects.using(write_alias()).filter(
         operation=operation, attempt=attempt
     )
@@ -87,7 +87,7 @@ def _ended_before(operation: Operation, attempt: str) -> Finish:
 
 
 def performed_changes(operation: Operation) -> dict[str, object]:
-    """What an operation becomes when it was performed. In some interfaces it keeps its slot."""
+    """The changes of an operation that was performed. In some interfaces it keeps its slot."""
     changes: dict[str, object] = {
         "state": Operation.State.PERFORMED,
         "outcome_unknown_since": None,
@@ -106,7 +106,7 @@ def store_performance(
     now: datetime,
     how: str,
 ) -> Performance:
-    """Keep the answer to give again."""
+    """Keep the answer, to give it again (7)."""
     return Performance.objects.using(write_alias()).create(
         operation=operation,
         revision_id=approval.revision_id,

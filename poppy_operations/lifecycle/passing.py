@@ -1,7 +1,7 @@
-"""What a database says when something stands in its way that passes by itself.
+"""The errors of databases that pass by themselves, such as a lock or a lost connection.
 
-Whoever meets it may come again. All else stays as it is until somebody mends it, such as a column
-that cannot hold a character, and is a fault.
+If a request meets one of them, it may be made again. Any other error is a fault, such as a column
+that cannot hold a character, and stays until somebody mends it.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ _CODES = frozenset(
         4031,  # idle for too long
     }
 )
-# Of something that does not exist: passes for a savepoint, which the victim of a deadlock has lost.
+# Something does not exist. It passes if it is a savepoint, which the victim of a deadlock loses.
 _NOT_THERE = 1305
 # SQLite. Extended names begin with these.
 _SQLITE = (
@@ -89,7 +89,7 @@ _SQLITE = (
 
 
 def word_of(error: BaseException) -> str | int | None:
-    """The database's own name for an error; ``None``: it said none, or could not be asked."""
+    """The database's own code for an error; ``None`` if it gave none, or was not reached."""
     cause = error.__cause__
     for name in ("sqlstate", "pgcode", "sqlite_errorname"):
         word = getattr(cause, name, None)
@@ -100,12 +100,12 @@ def word_of(error: BaseException) -> str | int | None:
 
 
 def passes(error: BaseException) -> bool:
-    """Whether a database error is about the database, and ends without anybody's doing."""
+    """Whether a database error is about the database's own state, and may pass by itself."""
     if not isinstance(error, OperationalError | InterfaceError | InternalError):
         return False
     word = word_of(error)
     if word is None:
-        # So does a client that has no connection.
+        # A client that has no connection gives no code either.
         return not isinstance(error, InternalError)
     if isinstance(word, int):
         return word in _CODES or (word == _NOT_THERE and "SAVEPOINT" in str(error))

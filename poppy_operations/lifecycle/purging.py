@@ -1,4 +1,4 @@
-"""Forgetting what need not be remembered any more (7, AMB-08)."""
+"""Forgetting operations that need not be remembered any more (7, AMB-08)."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from poppy_operations.models import Operation, Performance, Revision, Settlement
 from poppy_operations.models.databases import write_alias
 from poppy_operations.protocol.ids import new_attempt
 
-# An ask that just read a slot and a claim at the very edge find their rows still here, and an agent
-# that was told for long that its action is being performed has the time to learn how it ended.
+# An ask that just read a slot, and a claim at the last moment, still find their rows. An agent that
+# was told for long that its action is being performed has the time to learn how it ended.
 MARGIN = timedelta(days=1)
 
 
 def forgettable(now: datetime) -> QuerySet[Operation]:
-    """Operations not being performed that ended, and whose revisions all expired, a day ago."""
+    """Operations of which nothing is being performed, and nothing ended or expired for a day."""
     since, of_it = now - MARGIN, {"operation": OuterRef("pk")}
     live = Revision.objects.filter(**of_it, expires_at__gte=since)
     performed = Performance.objects.filter(**of_it, finished_at__gte=since)
     settled = Settlement.objects.filter(**of_it, settled_at__gte=since)
-    # Of what is younger nothing need be looked for: nothing expires or ends before its beginning.
+    # Younger operations need not be looked at: nothing expires or ends before it begins.
     return (
         Operation.objects.using(write_alias())
         .exclude(state=Operation.State.PERFORMING)
@@ -31,16 +31,17 @@ def forgettable(now: datetime) -> QuerySet[Operation]:
 
 
 def forget(now: datetime, most: int) -> int:
-    """Delete up to ``most`` of them with all that belongs to them, in one commit.
+    """Delete up to ``most`` such operations with all that belongs to them, in one commit.
 
-    What is returned again or performed in the meantime stays. Raises ``Busy``.
+    If an operation is returned again or performed in the meantime, it stays. Raises ``Busy`` if the
+    database is locked, unreachable or read-only.
     """
     held, doomed = new_attempt(), new_attempt()
 
     def write() -> int:
         found = list(forgettable(now).order_by("pk").values_list("pk", flat=True)[:most])
-        # Whoever was about to change one of them comes before this statement or never. Having
-        # waited, PostgreSQL looks at the row again, but not at its revisions: so ask once more.
+        # Another change of these rows takes effect before this statement, or not at all. After
+        # waiting for it, PostgreSQL looks at the row again, but not at its revisions: so ask twice.
         forgettable(now).filter(pk__in=found).update(attempt=held)
         forgettable(now).filter(pk__in=found, attempt=held).update(attempt=doomed)
         rows = Operation.objects.using(write_alias()).filter(pk__in=found, attempt=doomed)

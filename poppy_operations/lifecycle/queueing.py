@@ -13,9 +13,9 @@ from poppy_operations.protocol.stored_answer import StoredAnswer
 
 
 def enqueue_again(operation: Operation, now: datetime) -> bool:
-    """Claim to hand a queued attempt to the queue once more. False: another one did, or it is over.
+    """Claim the right to enqueue an attempt again. False if somebody else did, or it is over.
 
-    ``operation`` is the row that says when it was handed over last.
+    ``operation`` is the row as it was read: it says when the attempt was enqueued last.
     """
     waiting = of_attempt(operation, operation.attempt).filter(
         started_at=None, enqueued_at=operation.enqueued_at
@@ -24,7 +24,7 @@ def enqueue_again(operation: Operation, now: datetime) -> bool:
 
 
 def start(operation: Operation, attempt: str, now: datetime) -> bool:
-    """Start a queued attempt in its worker. False: somebody has started it, or it is over."""
+    """Start a queued attempt in its worker. False if it has been started, or is over."""
     unstarted = of_attempt(operation, attempt).filter(started_at=None)
     lease_until = now + timedelta(seconds=operation.lease_s)
     return bool(committed(lambda: unstarted.update(started_at=now, lease_until=lease_until)))

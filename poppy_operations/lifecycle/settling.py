@@ -1,4 +1,4 @@
-"""Ending an outcome that nobody knew: by reconcile, or by a person."""
+"""Ending an unknown outcome, by reconcile or by a person (7)."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from poppy_operations.signals import operation_settled, tell
 
 
 def can_settle(operation: Operation, now: datetime) -> bool:
-    """Whether the attempt ended as unknown, or its lease is over, and somebody has to say more.
+    """Whether somebody may settle the attempt: its outcome is unknown, or its lease is over.
 
-    Database attempts and those that no worker started are freed instead: they did nothing, and a
-    verdict on one that still runs would undo it.
+    Database attempts, and attempts that no worker started, are freed instead: they did nothing. If
+    one of them still ran, a verdict on it would undo its work.
     """
     is_over = operation.outcome_unknown_since is not None or (
         operation.lease_until is not None and operation.lease_until < now
@@ -51,16 +51,17 @@ def settle(
     now: datetime,
     void: Collection[UUID] = (),
 ) -> bool:
-    """End the unknown outcome of the attempt that was examined; ``None``: not performed.
+    """End the unknown outcome of the examined attempt; ``answer`` is ``None`` if it did nothing.
 
-    ``operation`` is the row as it was examined: another attempt since then is not judged by it.
-    Reconcile has made sure that the outside refuses the key of an attempt that was not performed;
-    a person has not, so the key stays the same then. ``void`` names approvals of an operation that
-    was not performed: they are voided in the same commit, before anybody can use them.
+    ``operation`` is the row as it was examined: an attempt that began since then is not judged.
+    If reconcile says that an attempt was not performed, the outside refuses its key from now on,
+    and the next attempt has another. A person cannot make sure of that, so the key then stays the
+    same. ``void`` names approvals to void in the same commit, before anybody can use them, if the
+    operation was not performed.
 
-    False where it no longer is that attempt's to judge. Raises ``ValueError`` for an operation
-    that no attempt was ever begun of, ``TypeError`` where ``by`` or ``because`` is no text, and
-    ``Busy``.
+    False if the attempt cannot be settled any more. Raises ``ValueError`` if the operation never
+    had an attempt, ``TypeError`` if ``by`` or ``because`` is no text, and ``Busy`` if the database
+    is locked, unreachable or read-only.
     """
     _ensure_text(by=by, because=because)
     approval_id = operation.approval_id
@@ -85,7 +86,7 @@ def settle(
             settled = _not_performed(settlement, void, is_barred=how == Performance.How.RECONCILED)
         else:
             settled = _performed(settlement, approval_id, answer, how)
-        # An earlier try has given it an ID, which on SQLite may be another row's by now.
+        # A first try has given the row an ID, which on SQLite may be another row's by now.
         tried, settlement.pk = settlement.pk is not None, None
         if settled:
             settlement.save(using=write_alias())
@@ -115,7 +116,7 @@ def _ensure_text(**named: object) -> None:
 
 
 def _settled_before(settlement: Settlement) -> int | None:
-    """The row of an earlier try, whose commit took effect and went unheard."""
+    """The row of a first try whose commit took effect, while its answer was lost."""
     names = ("operation", "attempt", "outcome", "settled_by", "because", "settled_at")
     same = {name: getattr(settlement, name) for name in names}
     return (
@@ -156,10 +157,10 @@ def _examined(operation: Operation, now: datetime) -> QuerySet[Operation]:
 
 
 def _remember_barred_key(operation: Operation) -> None:
-    """Give the attempts to come another key, where a person had settled first.
+    """Give later attempts another key if a person had settled first.
 
-    The outside refuses the key by now, to an attempt that has begun since as well; whatever that
-    one did under it before, reconcile would have told as performed.
+    The outside refuses the old key by now, also to an attempt that has begun since. If that attempt
+    had done anything under the key before, reconcile would have said that it was performed.
     """
     Operation.objects.using(write_alias()).filter(
         pk=operation.pk, barred_keys=operation.barred_keys

@@ -18,10 +18,10 @@ from poppy_operations.site_responses import as_sent, stored_answer
 
 
 def answer_of(performed: object, operation: Operation) -> StoredAnswer:
-    """What is stored as the answer of an operation that turned out to be performed.
+    """The answer to store for an operation that turned out to be performed.
 
-    Raises ``TypeError`` for what is not ``Performed`` with a result that can be stored, and
-    ``ValueError`` for an answer that reads as a failure.
+    Raises ``TypeError`` if ``performed`` is not ``Performed`` with a result that can be stored, and
+    ``ValueError`` if the answer reads as a failure.
     """
     if not isinstance(performed, Performed):
         kind = type(performed).__name__
@@ -37,7 +37,7 @@ def answer_of(performed: object, operation: Operation) -> StoredAnswer:
         response = JsonResponse(dict(result), status=performed.status)
         stored = stored_answer(response, with_body=with_body)
     if not 200 <= stored.status < 400:
-        message = f"An answer of status {stored.status} does not say that it was performed."
+        message = f"An answer of status {stored.status} does not say that the action was performed."
         raise ValueError(message)
     return stored
 
@@ -51,12 +51,13 @@ def settle_by_hand(
     void: Collection[UUID] = (),
     now: datetime | None = None,
 ) -> bool:
-    """End an unknown outcome as a person found out; ``None``: it was not performed.
+    """End an unknown outcome as a person found out; ``performed`` is ``None`` if it was not.
 
-    ``operation`` is the row that the person looked at: another attempt since then is not judged.
-    ``void`` names unused approvals of the operation to void in the same commit. False where there
-    is nothing to settle any more, and then nothing was changed. Raises ``Busy``, and ``TypeError``
-    or ``ValueError`` for a result that cannot be given as an answer.
+    ``operation`` is the row that the person looked at: an attempt that began since then is not
+    judged. ``void`` names unused approvals of the operation to void in the same commit. False, and
+    nothing is changed, if there is nothing to settle any more. Raises ``Busy`` if the database is
+    locked, unreachable or read-only, and ``TypeError`` or ``ValueError`` if the result cannot be
+    given as an answer.
     """
     answer = None if performed is None else answer_of(performed, operation)
     moment = instant(now)

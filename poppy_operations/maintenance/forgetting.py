@@ -17,9 +17,9 @@ from poppy_operations.models.instants import instant
 def purge(*, now: datetime | None = None, dry_run: bool = False, batch: int = BATCH) -> Purged:
     """Forget operations a day after they ended and all revisions expired, in small batches.
 
-    Whatever is performing or of unknown outcome stays, and so does every performed operation that
-    an unexpired approval could still name. With ``dry_run`` nothing is deleted. Raises
-    ``Interrupted``, which is ``Busy`` and says what was forgotten before.
+    An operation stays if it is performing, if its outcome is unknown, or if an unexpired approval
+    could still name it. Browser joins are forgotten a day after their end. With ``dry_run`` nothing
+    is deleted. Raises ``Interrupted``, a ``Busy`` that says what was forgotten before.
     """
     moment = instant(now)
     over = partial(purge_joins, moment - purging.MARGIN)

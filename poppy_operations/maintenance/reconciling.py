@@ -23,13 +23,13 @@ from poppy_operations.models.instants import instant
 
 
 def reconcile(*, now: datetime | None = None, dry_run: bool = False) -> Reconciled:
-    """Ask each external action what became of the attempts that nobody knows the end of.
+    """Ask the external actions what became of their attempts of unknown outcome.
 
-    Each is read again just before, so that no hook is asked while another attempt runs. An error
-    in a hook means still unknown. Attempts that lapsed, which did nothing, are freed, and queued
-    ones that no worker has started are enqueued again, as ``requeue`` does. With ``dry_run``
-    nobody is asked and nothing is changed. Raises ``Interrupted``, which is ``Busy`` and says
-    how attempts ended before.
+    Each operation is read again just before its hook is asked, so that no hook is asked while
+    another attempt runs. If a hook raises, the outcome stays unknown. Lapsed attempts, which did
+    nothing, are freed. Queued attempts that no worker has started are enqueued again, as by
+    ``requeue``. With ``dry_run`` no hook is asked and nothing is changed. Raises ``Interrupted``, a
+    ``Busy`` that says how attempts ended before.
     """
     ends: Counter[str] = Counter()
     try:

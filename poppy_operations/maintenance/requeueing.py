@@ -19,13 +19,14 @@ AGAIN_AFTER = timedelta(minutes=5)
 
 
 def requeue(*, now: datetime | None = None, dry_run: bool = False) -> int:
-    """Enqueue again the attempts that were enqueued five minutes ago and that no worker started.
+    """Enqueue attempts again that no worker has started five minutes after they were enqueued.
 
-    The message may have been lost, or its process died between the claim and the queue. A second
-    message of the same attempt finds it started, and does nothing. However often this runs, and
-    two at once, an attempt gets one message in five minutes. Those of revoked agents get none. A
-    queue that takes nothing is logged, and tried again later. With ``dry_run`` they are only
-    counted. Raises ``Busy`` if the database is locked, unreachable or read-only.
+    The message may have been lost, or a process died between the claim and the queue. If a second
+    message finds the attempt started, it does nothing. An attempt gets one message in five minutes,
+    however often this runs, and even if it runs twice at once. Attempts of revoked agents get none.
+    If the queue takes nothing, that is logged, and the next run tries again. With ``dry_run`` the
+    attempts are only counted. Returns their number. Raises ``Busy`` if the database is locked,
+    unreachable or read-only.
     """
     moment = instant(now)
     waiting = (

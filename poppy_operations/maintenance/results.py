@@ -51,7 +51,7 @@ class Stuck:
     """An operation that does not end by itself; ``why`` says what it waits for.
 
     Somebody has to find out what became of it, unless the next request frees it. ``admin_path`` is
-    empty where the admin is not installed.
+    empty if the admin is not installed.
     """
 
     operation_id: str

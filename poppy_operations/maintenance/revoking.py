@@ -14,8 +14,9 @@ from poppy_operations.sessions.agents import revoke_agent
 def revoke(client_id: str, *, now: datetime | None = None) -> Agent:
     """Revoke an agent: its Sessions are refused from now on, and its browsers' joins are over.
 
-    They stay over should the agent be allowed again. Raises ``UnknownAgent``, and ``Busy`` if
-    the database is locked, unreachable or read-only: do it again then, for the joins may go on.
+    If the agent is allowed again, the joins stay over. Raises ``UnknownAgent`` if no agent has that
+    ``client_id``, and ``Busy`` if the database is locked, unreachable or read-only: then revoke it
+    again, since its joins may go on.
     """
     with busy_where_in_the_way():
         agent = revoke_agent(client_id)

@@ -15,17 +15,17 @@ from poppy_operations.maintenance.results import Stuck
 from poppy_operations.models import Operation
 from poppy_operations.models.instants import instant
 
-FIND_OUT = "Look for the idempotency key where the action reaches, then settle the operation."
+FIND_OUT = "Look for the idempotency key in what the action has called, then settle the operation."
 NEXT_STEPS = {
-    "unknown outcome": f"Run poppy_reconcile. If this stays, its hook does not know. {FIND_OUT}",
+    "unknown outcome": f"Run poppy_reconcile. If this stays, the hook does not know. {FIND_OUT}",
     "no reconcile hook": FIND_OUT,
     "action gone": f"The code declares no such action. {FIND_OUT}",
-    "lapsed": "Nothing: the next request frees it, or poppy_reconcile.",
+    "lapsed": "Nothing: the next request or poppy_reconcile frees it.",
 }
 
 
 def stuck(*, now: datetime | None = None) -> Sequence[Stuck]:
-    """List the operations that do not end by themselves, the oldest first. Raises ``Busy``."""
+    """List the operations that do not end by themselves, oldest first. Raises ``Busy``."""
     moment = instant(now)
     with busy_where_in_the_way():
         found = [_stuck(operation, moment) for operation in in_batches(attempts_over(moment))]

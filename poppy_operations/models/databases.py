@@ -17,9 +17,9 @@ def write_alias() -> str:
 
 
 def place_of(alias: str) -> tuple[object, ...]:
-    """Which database an alias means just now, and which schema of it.
+    """The database that an alias stands for just now, and the schema in it.
 
-    Sites with tenants let one alias mean several, one after the other. One query, on servers.
+    On sites with tenants, an alias stands for several in turn. Takes one query, and none on SQLite.
     """
     connection = connections[alias]
     settings = connection.settings_dict

@@ -1,7 +1,7 @@
-"""Instants: what decides about times, in every time zone and whatever ``USE_TZ`` says.
+"""Instants: the times by which we decide, in every time zone and whatever ``USE_TZ`` says.
 
-Without ``USE_TZ`` Django stores the local time, which is the same twice in a night of each year. So
-this package's columns are UTC, and all times that it handles know their time zone.
+Without ``USE_TZ`` Django stores the local time, in which one hour of a year comes twice. So this
+package's columns are UTC, and all times that it handles know their time zone.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def now() -> datetime:
 
 
 def instant(moment: datetime | None = None) -> datetime:
-    """A moment as an instant, by default now. A naive one is read in the site's time zone."""
+    """A moment as an instant, by default now. If it is naive, the site's time zone is meant."""
     if moment is None:
         return now()
     aware = timezone.make_aware(moment) if timezone.is_naive(moment) else moment
@@ -31,7 +31,7 @@ class InstantField(models.DateTimeField):  # type: ignore[type-arg]  # not subsc
     """A ``DateTimeField`` that holds instants: aware in Python, and UTC in the database."""
 
     def pre_save(self, model_instance: models.Model, add: bool) -> Any:  # noqa: FBT001  Django's
-        """Give the value to store, which ``auto_now_add`` makes."""
+        """Give the value to store; the current instant if ``auto_now_add`` adds it."""
         if self.auto_now_add and add:
             setattr(model_instance, self.attname, now())
         return getattr(model_instance, self.attname)
@@ -47,12 +47,12 @@ class InstantField(models.DateTimeField):  # type: ignore[type-arg]  # not subsc
         if not isinstance(moment, datetime) or connection.vendor == "postgresql":
             return moment  # PostgreSQL stores instants itself.
         naive = moment.astimezone(UTC).replace(tzinfo=None)
-        # With USE_TZ Django turns it into the time zone of the connection, and refuses naive ones.
+        # With USE_TZ Django converts to the time zone of the connection, and refuses naive times.
         aware = naive.replace(tzinfo=connection.timezone) if settings.USE_TZ else naive
         return connection.ops.adapt_datetimefield_value(aware)
 
     def select_format(self, compiler: Any, sql: str, params: Any) -> tuple[str, Any]:
-        """Let PostgreSQL give UTC where Django drops the time zone of what it gives."""
+        """Let PostgreSQL give UTC if Django drops the time zone of the values that it reads."""
         sql, params = super().select_format(compiler, sql, params)
         if compiler.connection.vendor == "postgresql" and not settings.USE_TZ:
             return f"{sql} AT TIME ZONE 'UTC'", params

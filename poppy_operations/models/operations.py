@@ -32,14 +32,14 @@ class Operation(models.Model):
         REVIEW = "review", _("review")
 
     class State(models.TextChoices):
-        """Where the operation stands. An unknown outcome is ``performing`` with a date."""
+        """The state of an operation. With an unknown outcome it is ``performing``, with a date."""
 
         OPEN = "open", _("open")
         PERFORMING = "performing", _("performing")
         PERFORMED = "performed", _("performed")
 
     class Effects(models.TextChoices):
-        """What an attempt of the action reaches; of the attempt, not of today's code."""
+        """What the current attempt reaches, as the action declared when the attempt began."""
 
         DATABASE = "database", _("database")
         EXTERNAL = "external", _("external")
@@ -78,7 +78,7 @@ class Operation(models.Model):
     started_at = InstantField(_("started at"), null=True, blank=True)
     outcome_unknown_since = InstantField(_("outcome unknown since"), null=True, blank=True)
 
-    # What a worker's last attempt said where it did nothing: the answer to one repeat.
+    # What a worker's last attempt said if it did nothing: the answer to one repeat.
     refusal = models.TextField(null=True, blank=True, editable=False)
 
     barred_keys = models.PositiveSmallIntegerField(
@@ -91,7 +91,7 @@ class Operation(models.Model):
         verbose_name = _("operation")
         verbose_name_plural = _("operations")
         permissions: ClassVar = [("settle_operation", "Can settle an unknown outcome")]
-        # On PostgreSQL, unique=True of a text adds an index for LIKE, which nobody asks.
+        # On PostgreSQL, unique=True of a text adds an index for LIKE, which nobody needs.
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["operation_id"], name="poppy_operation_id"),
             models.UniqueConstraint(fields=["slot"], name="poppy_operation_slot"),
@@ -126,7 +126,7 @@ class Operation(models.Model):
 
 
 class Revision(models.Model):
-    """One set of terms of an operation, for ever (3)."""
+    """One set of terms of an operation, which never changes (3)."""
 
     operation = models.ForeignKey(
         Operation, on_delete=models.CASCADE, related_name="revisions", verbose_name=_("operation")
@@ -208,7 +208,7 @@ class Approval(models.Model):
 
 
 class Decline(models.Model):
-    """The Company's refusal of a valid approval; never looked at as an approval (6)."""
+    """The Company's refusal of a valid approval; it never counts as an approval (6)."""
 
     operation = models.ForeignKey(
         Operation, on_delete=models.CASCADE, related_name="declines", verbose_name=_("operation")
@@ -237,10 +237,10 @@ class Decline(models.Model):
 
 
 class Performance(models.Model):
-    """That an operation was performed, once, and the answer to give again (7)."""
+    """The record that an operation was performed, once, and the answer to give again (7)."""
 
     class How(models.TextChoices):
-        """How the Company came to know."""
+        """How the Company came to know that it was performed."""
 
         FINISHED = "finished", _("finished")
         LATE = "late", _("finished after its attempt had been given up")
@@ -272,7 +272,7 @@ class Performance(models.Model):
 
 
 class Settlement(models.Model):
-    """Who ended an unknown outcome, how, when and why. Kept beside what it settled."""
+    """Who ended an unknown outcome, how, when and why; kept beside the operation (7)."""
 
     class Outcome(models.TextChoices):
         """What became of the attempt."""
@@ -288,7 +288,7 @@ class Settlement(models.Model):
     settled_by = models.CharField(_("settled by"), max_length=ID_LENGTH)
     because = models.TextField(_("because"), blank=True)
     settled_at = InstantField(_("settled at"))
-    # Copies of what the operation said of the attempt, which its end wipes out there.
+    # Copies of what the operation said of the attempt, which it no longer says after its end.
     started_at = InstantField(_("started at"), null=True, blank=True)
     unknown_since = InstantField(_("outcome unknown since"), null=True, blank=True)
 

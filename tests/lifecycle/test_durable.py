@@ -85,7 +85,7 @@ def test_the_error_of_an_outer_transaction_names_the_way_out() -> None:
         "A gated view runs inside transaction.atomic(), which could undo the record that it was "
         "performed. Put the gate outside the transaction. Under ATOMIC_REQUESTS, add "
         "poppy_operations.middleware.PersonalAgentMiddleware to MIDDLEWARE, and decorate the "
-        "class with @action.gated where a view calls action.run()."
+        "class with @action.gated if a view calls action.run()."
     )
 
 

@@ -1016,7 +1016,7 @@ def test_poppy_stuck_says_what_to_do_about_each_operation(reaching: Reaching, ca
   admin:           {page}
   next:            {NEXT_STEPS["unknown outcome"]}
 {lapsed.operation_id} shop.buy, lapsed since 2026-10-08T19:01:00+00:00
-  next:            Nothing: the next request frees it, or poppy_reconcile.
+  next:            Nothing: the next request or poppy_reconcile frees it.
 Stuck: 2. Need somebody: 1.
 """
     )

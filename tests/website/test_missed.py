@@ -101,7 +101,7 @@ def test_a_form_that_makes_something_else_of_what_was_sent_is_named_with_its_fie
     ask(browser, "/restless/", NONCE)
     ((level, message, fields),) = told()
     assert (level, fields) == ("WARNING", ["nonce"])
-    assert "the same was sent" in message
+    assert "the same content was sent" in message
     assert ": nonce" in message
 
 

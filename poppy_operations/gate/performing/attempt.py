@@ -28,7 +28,8 @@ from poppy_operations.protocol.stored_answer import StoredAnswer
 class Attempt:
     """One attempt to perform one approved revision.
 
-    What expires is judged by when the request came, ``job.now``; what is written says when it was.
+    Whether something has expired is judged by the time at which the request came, ``job.now``; the
+    times that are written are the current ones.
     """
 
     job: Job
@@ -57,7 +58,7 @@ class Attempt:
         return self.revision.operation
 
     def begin(self) -> bool | None:
-        """Claim the operation. False: another one did. ``None``: the database was in the way."""
+        """Claim the operation. False if another attempt did; ``None`` if the database was busy."""
         action = self.job.action
         try:
             return claims.begin(
@@ -79,9 +80,9 @@ class Attempt:
         self.release()
 
     def release(self) -> bool | None:
-        """Open the operation again. False: this attempt has it no more.
+        """Open the operation again. False if this attempt no longer has it.
 
-        ``None``: not even that could be done, and the lease ends the attempt.
+        ``None`` if the database was busy: the lease then ends the attempt.
         """
         try:
             return claims.release(self.operation, self.token, self.said_for_repeat())
@@ -102,11 +103,11 @@ class Attempt:
         return verdict
 
     def said_for_repeat(self) -> str | None:
-        """What a repeat is to be answered with; ``None`` if whoever asked is answered now."""
+        """The answer to keep for a repeat; ``None`` if the request itself is answered now."""
         return None
 
     def read_again(self) -> Operation | None:
-        """The operation as it is now; ``None`` where it is gone, or cannot be read."""
+        """The operation as it is now; ``None`` if it is gone, or cannot be read."""
         found = Operation.objects.using(write_alias()).select_related("performance__revision")
         try:
             with busy_where_in_the_way():
@@ -139,24 +140,24 @@ def begun(attempt: Attempt) -> Steps[Lost | None]:
 
 
 def made_final(attempt: Attempt, result: Any) -> Steps[Any]:
-    """Make a result final if its body is stored; all others stay as lazy as Django's."""
+    """Make a result final if its body is stored; otherwise it stays as lazy as Django made it."""
     if not attempt.caller.interface.stores_body:
         return result
     return (yield from site(partial(attempt.job.results.final, result)))
 
 
 def without_effect(attempt: Attempt) -> Answer | None:
-    """Release an attempt that did nothing. An answer where another attempt decides by now."""
+    """Release an attempt that did nothing; the other's answer if another attempt took over."""
     return elsewhere(attempt.read_again()) if attempt.release() is False else None
 
 
 def of_the_other(attempt: Attempt) -> Answer:
-    """The answer where another attempt decides: its stored one, or that it is under way."""
+    """The answer if another attempt took over: its stored one, or that it is under way."""
     return elsewhere(attempt.read_again()) or still_performing(attempt.operation)
 
 
 def elsewhere(operation: Operation | None) -> Answer | None:
-    """The same, or ``None`` where no other attempt has the operation."""
+    """The answer of another attempt; ``None`` if no other attempt has the operation."""
     if operation is None or operation.state == Operation.State.OPEN:
         return None
     if operation.state == Operation.State.PERFORMING:

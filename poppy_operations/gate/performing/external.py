@@ -1,6 +1,6 @@
 """External effects: begin, the body in autocommit, finish in a commit of its own (7).
 
-Nothing of it is ever rolled back by us, and no time-out ever frees it.
+We never roll any of it back, and no time-out ever frees an attempt that has started.
 """
 
 from __future__ import annotations
@@ -66,10 +66,10 @@ def _external_end(attempt: Attempt, result: Any) -> Steps[Outcome]:
 
 
 def _ended(attempt: Attempt, result: Any, final: Any | None) -> Answer:
-    """Judge and record the end in one call, which no cancellation can part.
+    """Judge and record the end in one call, which no cancellation can split.
 
-    Never raises: after the effect no fault, such as of a receiver of the site's, may read as a
-    failure.
+    Never raises: after the effect no fault may read as a failure, such as that of a receiver in the
+    site's code.
     """
     try:
         return _judged(attempt, result, final)
@@ -143,8 +143,8 @@ def _told_under_way(attempt: Attempt) -> Answer:
 
 
 def _report(attempt: Attempt, raised: Exception) -> None:
-    """Tell whoever watches for faults, as Django does: receivers read the one being handled."""
+    """Send ``got_request_exception``, as Django does; receivers read the current exception."""
     try:
-        raise raised  # noqa: TRY301  so that it is the one being handled
+        raise raised  # noqa: TRY301  so that it is the current exception
     except Exception:  # noqa: BLE001  what Django would have caught
         got_request_exception.send_robust(sender=None, request=attempt.job.request)

@@ -66,7 +66,7 @@ def _enter_transactions(attempt: Attempt, stack: ExitStack) -> None:
     for alias in attempt.job.transactions:
         if alias != write_alias():
             stack.enter_context(transaction.atomic(using=alias))
-    # The last one in is the first one to commit: that it was performed is known before anything.
+    # What is entered last commits first: that it was performed is stored before anything else.
     enter_outermost(stack)
     connection = connections[write_alias()]
     if connection.vendor == "mysql":
@@ -97,9 +97,9 @@ def _attempted(attempt: Attempt) -> Steps[Ended | OtherTerms]:
 
 
 def _is_performed(attempt: Attempt, result: Any) -> bool:
-    """Whether the site's code has performed the action, by its own word and by its transaction.
+    """Whether the site's code has performed the action, by its answer and by its transaction.
 
-    Raises ``TransactionManagementError``, as if its code had, where the two disagree.
+    Raises ``TransactionManagementError`` if the two disagree, as if the site's code had raised it.
     """
     if attempt.verdict(result) is not Verdict.PERFORMED:
         return False
@@ -162,9 +162,9 @@ def _after_failed_finish(
 ) -> Answer | None:
     """Tell a failed commit from an ``on_commit`` hook that raised after it.
 
-    The release matches an attempt that did not commit. ``None``: not performed, by whatever was
-    raised. The release waits for a commit that is still in flight. Where nobody can say which one
-    it was, nobody may say that it failed.
+    An attempt can be released only if it did not commit, and the release waits for a commit that is
+    still in flight. ``None`` if nothing was performed, because of what was raised. If nobody can
+    say which of the two it was, nobody may say that the action failed.
     """
     _roll_back(stack, raised)
     is_taken_over = isinstance(raised, _TakenOver)
@@ -187,9 +187,9 @@ def _after_failed_finish(
 
 
 def _undo(attempt: Attempt, stack: ExitStack, raised: BaseException) -> Answer | None:
-    """Roll back and release after an exception of the site's, which then passes on.
+    """Roll back and release after an exception of the site's code, which then passes on.
 
-    An attempt that was taken over gets the other's answer, and contention is not a fault.
+    If another attempt took over, its answer is given. Contention is no fault: it becomes ``Busy``.
     """
     _roll_back(stack, raised)
     other = without_effect(attempt)

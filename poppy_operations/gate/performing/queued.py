@@ -39,8 +39,8 @@ from poppy_operations.sessions.agents import revoked_client_ids
 def perform_queued(attempt: Attempt) -> Steps[Outcome]:
     """Claim the operation, and hand the attempt to a worker after the commit.
 
-    If the last worker did not perform it, what it said is the answer, once; the next repeat is
-    handed over again.
+    If the last worker did not perform the operation, what the action said is the answer, once; the
+    next repeat is handed over again.
     """
     said = yield from database(partial(_said_before, attempt))
     if said is not None:
@@ -66,7 +66,7 @@ class NotQueued(Busy):
 
 
 def hand_over(operation_id: str, attempt: str) -> None:
-    """Hand an attempt to the queue. Whatever goes wrong there is raised."""
+    """Hand an attempt to the queue. Raises whatever the queue raises."""
     put: Callable[[str, str], object] = import_string(conf.queue)
     require_hook(f"The queue {conf.queue}", put, "an operation_id", "an attempt")
     put(operation_id, attempt)
@@ -77,14 +77,14 @@ def _enqueue(attempt: Attempt) -> None:
         hand_over(attempt.operation.operation_id, attempt.token)
     except Exception as error:
         attempt.log(logging.ERROR, "The queue did not take an attempt.", error)
-        # The message may be on its way all the same: its attempt then finds nothing to start,
-        # unless a worker was faster, and whoever asks is told what became of it.
+        # The message may be on its way all the same. It then finds nothing to start; or else a
+        # worker was faster, and the request is answered with what became of the attempt.
         if queueing.release_unstarted(attempt.operation, attempt.token):
             raise NotQueued from error
 
 
 class _Work:
-    """What a worker asks an action, and what it answered where it did nothing."""
+    """What a worker asks an action, and what the action said if it did nothing."""
 
     def __init__(
         self, action: DeclaredAction, current: ApprovedOperation, results: Results, request: Any
@@ -96,7 +96,7 @@ class _Work:
         self.said: Any = None
 
     def still(self) -> Any:
-        """What the action would do now; the terms themselves where the site cannot tell."""
+        """What the action would do now; the approved terms if there is no ``still=``."""
         if self.action.still is None:
             return Terms(self.current.terms)
         try:
@@ -109,7 +109,7 @@ class _Work:
         return found
 
     def perform(self) -> Any:
-        """Perform it. Raises ``NotPerformed``, and whatever the action raised."""
+        """Perform the action. Raises ``NotPerformed``, and whatever the action raised."""
         if self.action.perform is None:
             self.log(logging.WARNING, "The action of a queued attempt has no perform= any more.")
             raise NotPerformed
@@ -157,10 +157,10 @@ class _Started(Attempt):
         return queueing.start(self.operation, self.token, self.job.now)
 
     def withdraw(self) -> None:
-        """Leave it: a second message of the same attempt may have started it meanwhile."""
+        """Do nothing: a second message of the same attempt may have started it meanwhile."""
 
     def release(self) -> bool | None:
-        """Open the operation again, and say so: nobody is answered."""
+        """Open the operation again, and log it: no request waits for an answer."""
         self.log(logging.WARNING, "A worker started an attempt, and did not perform it.")
         return super().release()
 
@@ -223,7 +223,7 @@ def perform_handed_over(operation_id: str, attempt: str, results: Results, reque
 
 
 def _action_of(operation: Operation) -> DeclaredAction | None:
-    """The action of a queued attempt, as long as it is still what was claimed for."""
+    """The action of a queued attempt; ``None`` if it is gone, or has other effects by now."""
     action = action_called(operation.action)
     if action is None:
         # A worker of an older or newer release; the queue's lease ends what nobody can perform.
