@@ -64,7 +64,7 @@ CLOSED_METHODS = frozenset({"HEAD", "OPTIONS", "TRACE"})
 def is_gated(method: str | None, methods: frozenset[str], held_by: tuple[Any, ...]) -> bool:
     """Whether a request goes through the gate.
 
-    A handler of a class always does: another one of its class may call it, by whatever method.
+    A handler of a class always does: another handler may call it, whatever the method.
     """
     return bool(held_by) or method in methods
 
@@ -107,12 +107,12 @@ def site_call(
 
 
 def own(function: Callable[..., Any], before: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What a function of the site takes before the request: ``self`` where it names it."""
+    """What a function of the site takes before the request: ``self``, if it names that."""
     return before if wants_self(function) else ()
 
 
 def holder(view: Callable[..., Any], before: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The object whose handler a view is, also where ``method_decorator`` has bound it before."""
+    """The object whose handler a view is, even if ``method_decorator`` has bound it before."""
     if before:
         return before
     bound_to = getattr(getattr(view, "func", view), "__self__", None)
@@ -120,7 +120,7 @@ def holder(view: Callable[..., Any], before: tuple[Any, ...]) -> tuple[Any, ...]
 
 
 def like(function: Callable[..., Any], call: Callable[..., Any]) -> Callable[..., Any]:
-    """``call``, as a coroutine function where ``function`` is one."""
+    """``call``, as a coroutine function if ``function`` is one."""
     if not is_async(function):
         return call
 
@@ -133,8 +133,8 @@ def like(function: Callable[..., Any], call: Callable[..., Any]) -> Callable[...
 def is_within(action: DeclaredAction, request: HttpRequest) -> bool:
     """Whether this very request is running the approved action: one handler has called another.
 
-    What needed no approval lends none: whatever it calls is looked at anew. Raises ``RuntimeError``
-    where the request is running another action, whose approval does not cover this one.
+    If the outer view needed no approval, whatever it calls is looked at anew. Raises
+    ``RuntimeError`` if the request is running another action, whose approval does not cover this.
     """
     outer: CurrentOperation | None = getattr(request, RUNNING, None)
     if outer is None or outer.operation_id is None:
@@ -179,7 +179,7 @@ def _run_for(request: Any, operation: CurrentOperation) -> Iterator[None]:
 
 
 def _response(view: Callable[..., Any], response: Any) -> HttpResponseBase:
-    # Said here, as part of the run: nobody may take what was done for a failure.
+    # Raised here, as part of the run: what was done must not be taken for a failure.
     if isinstance(response, HttpResponseBase):
         return response
     name = getattr(view, "__qualname__", repr(view))

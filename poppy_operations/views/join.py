@@ -1,6 +1,6 @@
 """The browser join (core profile): an agent gets a ticket, its browser redeems it.
 
-A reference implementation. A site whose identity provider joins browsers has no need of it.
+A reference implementation. If a site's identity provider joins browsers, the site does not need it.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def _wanted(request: HttpRequest) -> dict[str, Any]:
 
 
 def _body(request: HttpRequest) -> bytes:
-    """Read the body; one that cannot be read is none, and must not pass for an empty one."""
+    """Read the body. If it cannot be read, refuse it: it must not pass for an empty one."""
     if is_body_lost(request):
         message = "The body came without a Content-Length, or with one that is no number."
         raise BadRequest(message)
@@ -183,8 +183,8 @@ def _members(cookie: object) -> tuple[object, object]:
 def ticket(request: HttpRequest, ticket: str) -> HttpResponse:
     """Join the browser that opens the address of a ticket.
 
-    A browser with a login of its own is asked first, since whoever sends its User here may not
-    be the User's agent. Used, expired and unknown tickets look the same.
+    If the browser has a login of its own, its user is asked first: whoever sent the user here may
+    not be the user's agent. Used, expired and unknown tickets look the same.
     """
     now = instants.now()
     foreign = _foreign_navigation(request)
@@ -206,7 +206,7 @@ def ticket(request: HttpRequest, ticket: str) -> HttpResponse:
 
 
 def _foreign_navigation(request: HttpRequest) -> str:
-    """Why it was not the User's or the agent's own hand that opened the address, if it was not."""
+    """Why neither the User nor the agent opened the address by hand; ``""`` if one of them may."""
     if "prefetch" in request.headers.get("Sec-Purpose", request.headers.get("Purpose", "")):
         return "The browser only fetched its address in advance."
     site = request.headers.get("Sec-Fetch-Site")
@@ -221,7 +221,7 @@ def _foreign_navigation(request: HttpRequest) -> str:
 
 
 def _has_own_login(request: HttpRequest, join: Join) -> bool:
-    """Whether the browser has a login; one that a join of the same agent gave is none."""
+    """Whether the browser has a login, other than one that a join of the same agent gave."""
     user = getattr(request, "user", None)  # A site may be without users.
     if user is None or not user.is_authenticated:
         return False
