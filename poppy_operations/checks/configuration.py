@@ -27,7 +27,7 @@ VERIFIERS: Mapping[str, type] = {
 
 
 def declared() -> Mapping[str, Any] | None:
-    """Give the dict of the settings, or ``None`` where it is something else."""
+    """Give the dict of the settings, or ``None`` if it is something else."""
     found = getattr(settings, "POPPY_OPERATIONS", {})
     return found if isinstance(found, dict) else None
 
@@ -109,7 +109,7 @@ def _misfits(name: str, own: type, ours: type) -> Iterator[CheckMessage]:
 
 
 def _fits(own: object, parameters: list[inspect.Parameter]) -> bool:
-    """Whether a hook of the site takes the arguments of ours, with and without the optional."""
+    """Whether a hook of the site takes our hook's arguments, with and without optional ones."""
     if not callable(own) or is_async(own) or is_generator(own):
         return False
     required = [one for one in parameters if one.default is one.empty]

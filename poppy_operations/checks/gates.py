@@ -1,4 +1,4 @@
-"""Checks of gated views: that a gate is asked at all, and that it can ask the site."""
+"""Checks of gated views: that a gate is asked at all, and can call the site's functions."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _gates(route: Route) -> dict[Any, set[str]]:
 def _unfit(route: Route, gates: dict[Any, set[str]]) -> Iterator[CheckMessage]:
     for gate in gates:
         if not _fits(_view_of(gate), route):
-            continue  # Then the view itself is what Django cannot call.
+            continue  # Django cannot call the view itself, which is another fault.
         for name, function in getattr(gate, FUNCTIONS).items():
             if not _fits(function, route):
                 yield message(
@@ -48,7 +48,7 @@ def _unfit(route: Route, gates: dict[Any, set[str]]) -> Iterator[CheckMessage]:
 
 
 def _view_of(gate: Any) -> Any:
-    """The site's own view or handler, below the gate and whatever stands above that."""
+    """The site's own view or handler, below the gate and the decorators above it."""
     while hasattr(gate, FUNCTIONS):
         gate = gate.__wrapped__
     return gate
