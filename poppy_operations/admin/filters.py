@@ -38,9 +38,9 @@ STANDINGS = {
 
 
 def standing(operation: Operation, now: datetime) -> str:
-    """Where an operation stands: ``unknown`` as soon as somebody can settle it.
+    """Give an operation's standing: ``unknown`` as soon as somebody can settle it.
 
-    ``lapsed`` is only what the next request frees.
+    ``lapsed`` only if the next request frees the operation.
     """
     if operation.state != PERFORMING:
         return operation.state
@@ -69,7 +69,7 @@ class ChoiceFilter(admin.SimpleListFilter):
 
 
 class StandingFilter(ChoiceFilter):
-    """Where operations stand; somebody has to settle those of unknown outcome."""
+    """The standing of operations; if an outcome is unknown, somebody has to settle it."""
 
     title = _("standing")
     parameter_name = "standing"
@@ -93,7 +93,7 @@ def _of_it(model: Any, **conditions: Any) -> Exists:
 
 
 def _waiting(now: datetime) -> Q:
-    """Approved, and nothing has come of it yet."""
+    """Approved, and not performed yet."""
     approved = _of_it(Approval, voided_at=None, revision__expires_at__gte=seconds(now))
     return Q(approved, state=Operation.State.OPEN)
 
@@ -119,7 +119,7 @@ HAPPENINGS: dict[str, tuple[Any, Callable[[datetime], Q | Exists]]] = {
 
 
 class HappeningFilter(ChoiceFilter):
-    """What happened to an operation, whatever it is about."""
+    """What happened to an operation."""
 
     title = _("what happened")
     parameter_name = "happened"
