@@ -69,7 +69,7 @@ class ChoiceFilter(admin.SimpleListFilter):
 
 
 class StandingFilter(ChoiceFilter):
-    """The standing of operations; if an outcome is unknown, somebody has to settle it."""
+    """The standing of operations; somebody has to settle those of unknown outcome."""
 
     title = _("standing")
     parameter_name = "standing"

@@ -1,7 +1,7 @@
 """Pages that only read, by a number of queries that does not grow with the data.
 
 Each page reads only the rows that it shows, without the columns that it hides. A list also counts
-the rows that its filters leave, once: that ``COUNT(*)`` takes longer if there are more rows.
+the rows that its filters leave, once: that ``COUNT(*)`` takes longer the more there are.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ _SUFFIX = "_agent"
 
 
 def name() -> str:
-    """Give the cookie's name: if two sites have different session cookies, these differ as well."""
+    """Give the cookie's name, which differs between sites as their session cookies' names do."""
     return f"{settings.SESSION_COOKIE_NAME}{_SUFFIX}"
 
 

@@ -67,7 +67,7 @@ def _is_a(middleware: object, wanted: type) -> bool:
 def _gives_sessions(middleware: object) -> bool:
     """Whether it gives requests a Django session: by its class, or else by its name.
 
-    If a package keeps sessions in tables of its own, it often has a middleware of its own.
+    Packages that keep sessions in tables of their own often have a middleware of their own.
     """
     if _is_a(middleware, SessionMiddleware):
         return True

@@ -8,7 +8,7 @@ from poppy_operations.company import Company
 class AmongOtherClients(Company):
     """An agent is a client whose ID is a URL; other clients have another kind of ID.
 
-    If a client has a URL and is no agent, the site names it in ``own_clients``.
+    The site names clients that have a URL and are no agents in ``own_clients``.
     """
 
     def is_own_client(self, client_id: str) -> bool:

@@ -1,7 +1,7 @@
 """Access tokens of djangorestframework-simplejwt.
 
 ``"COMPANY": "poppy_operations.contrib.simplejwt.SimpleJwtCompany"``, or a class derived from it.
-The package's tokens name no client: if an agent gets one, a claim holds the agent's URL.
+The package's tokens name no client: the site gives an agent's tokens a claim with the agent's URL.
 """
 
 from __future__ import annotations

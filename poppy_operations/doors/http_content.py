@@ -75,7 +75,7 @@ def _authority(authority: str, scheme: str) -> tuple[str, int | None]:
         host, port = (parts.hostname or "").rstrip("."), parts.port
         if ":" in host:
             host = IPv6Address(host).compressed
-    except ValueError:  # If a site allows every host, some requests name what is no host.
+    except ValueError:  # A site that allows every host also gets requests for what is no host.
         return authority.lower(), None
     return host, port or DEFAULT_PORTS.get(scheme)
 

@@ -1,6 +1,6 @@
 """The canonical text of plain JSON values, written fast.
 
-Bodies of several megabytes come from outside. If Python wrote them value by value, they would cost
+Bodies of several megabytes come from outside. Written value by value in Python, they would cost
 seconds; here they cost about as much as parsing. ``content`` writes the same text for a value.
 """
 

@@ -22,7 +22,7 @@ class BodyKind(Enum):
 
 
 def kind_of(request: HttpRequest) -> BodyKind:
-    """Say what kind of body a website's request wants. If the guess is wrong, no harm (AMB-21)."""
+    """Say what kind of body a website's request wants. A wrong guess does no harm (AMB-21)."""
     if _wants_json(request):
         return BodyKind.JSON
     if request.headers.get("Turbo-Frame"):

@@ -100,7 +100,7 @@ def _waiting_page(request: HttpRequest, kind: BodyKind, answer: ApprovalRequired
         # For fetch.js. In a header, since a proxy or middleware may put a body of its own here.
         status = {"Link": f'<{watch_url}>; rel="status"'} if watch_url else {}
         return _Shown("waiting", body, 403, {**headers, **status})
-    # If htmx adds a fragment, the button that was pressed is still on the page.
+    # htmx adds a fragment to the page, which still has the button that was pressed.
     continuing = None if kind is BodyKind.FRAGMENT else continuing_of(request)
     context = {
         "under_way": answer.under_way,

@@ -34,8 +34,8 @@ class AutoSchema(SpectacularSchema):
     """Marks what needs approval, and adds what agents may be answered.
 
     A gated operation has ``x-poppy-operation`` with the name of its action, the two headers of
-    the extension, and every answer of the gate beside the view's own. If another view
-    authenticates Personal Agents, it has the errors of the core protocol.
+    the extension, and every answer of the gate beside the view's own. Other views that
+    authenticate Personal Agents have the errors of the core protocol.
     """
 
     def get_operation(

@@ -7,7 +7,7 @@ makes is left out, so that a test can send what a real agent never would.
     add_agent(agent.client_id, jwks=agent.jwks)
     client.post("/api/orders", headers=agent.headers(audience="https://shop.example"))
 
-Any claim or header parameter can be replaced by keyword; if it is ``ABSENT``, it is left out.
+Any claim or header parameter can be replaced by keyword, or left out with ``ABSENT``.
 """
 
 from __future__ import annotations

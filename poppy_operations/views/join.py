@@ -1,6 +1,6 @@
 """The browser join (core profile): an agent gets a ticket, its browser redeems it.
 
-A reference implementation. If a site's identity provider joins browsers, the site does not need it.
+A reference implementation. A site whose identity provider joins browsers does not need it.
 """
 
 from __future__ import annotations
