@@ -32,7 +32,7 @@ PERHAPS_HALF_DONE = _(
 
 @admin.register(Agent)
 class AgentAdmin(ReadOnlyAdmin):
-    """Agents are added by ``manage.py poppy_agents``, where their keys are checked."""
+    """Agents are added by ``manage.py poppy_agents``, which checks their keys."""
 
     actions = ("revoke",)
     change_form_template = "admin/poppy_operations/agent/change_form.html"
@@ -69,7 +69,7 @@ class AgentAdmin(ReadOnlyAdmin):
         return ", ".join(f"{key.get('kid', '?')} ({key.get('kty', '?')})" for key in keys)
 
     def has_revoke_permission(self, request: HttpRequest) -> bool:
-        """Whether the request may revoke: who could change agents, and no agent's browser."""
+        """Whether the request may revoke: if its user may change agents, in no agent's browser."""
         is_allowed = request.user.has_perm("poppy_operations.change_agent")
         return is_allowed and not browser_of(request).marked
 

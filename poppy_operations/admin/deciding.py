@@ -50,7 +50,7 @@ class AnswerField(forms.JSONField):
     """JSON that may be left out, and then stays empty."""
 
     def prepare_value(self, value: Any) -> Any:
-        """Show nothing where there is nothing."""
+        """Show an empty field if there is no answer."""
         return None if value is None else super().prepare_value(value)
 
 
@@ -79,10 +79,10 @@ class SettleForm(BecauseForm):
         ),
     )
     void = forms.MultipleChoiceField(
-        label=_("If it was not: void"),
+        label=_("If it was not performed: void"),
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        help_text=_("The agent may perform the operation by every approval that you leave."),
+        help_text=_("The agent may have it performed by every approval that you do not void."),
     )
 
     field_order = ("outcome", "status", "answer", "void", "because")
@@ -92,7 +92,7 @@ class SettleForm(BecauseForm):
     ) -> None:
         super().__init__(*args, **kwargs)
         if not interface_called(operation.interface).stores_body:
-            # Whoever repeats the request is told that it is done, and gets no answer again.
+            # A repeat of the request is told that it is done, and gets no answer again.
             del self.fields["status"], self.fields["answer"]
         choices = [(str(approval.pk), described(approval, operation)) for approval in approvals]
         if choices:
@@ -110,7 +110,7 @@ class SettleForm(BecauseForm):
         try:
             text = json.dumps(answer, allow_nan=False)
         except ValueError as error:
-            raise ValidationError(gettext("JSON has no infinity, and NaN neither.")) from error
+            raise ValidationError(gettext("JSON has neither infinity nor NaN.")) from error
         if len(text) > conf.stored_body_bytes:
             raise ValidationError(gettext("An answer of that length cannot be stored."))
         return answer
@@ -120,13 +120,13 @@ class SettleForm(BecauseForm):
         data = super().clean() or {}
         if data.get("outcome") == Settlement.Outcome.NOT_PERFORMED:
             if data.get("answer") is not None:
-                self.add_error("answer", gettext("What was not performed has no answer."))
+                self.add_error("answer", gettext("If it was not performed, it has no answer."))
         elif data.get("void"):
-            self.add_error("void", gettext("What was performed needs no voiding any more."))
+            self.add_error("void", gettext("If it was performed, there is nothing to void."))
         return data
 
     def performed(self) -> Performed | None:
-        """What the person says; ``None``: it was not performed."""
+        """What the person says; ``None`` if it was not performed."""
         data = self.cleaned_data
         if data["outcome"] == Settlement.Outcome.NOT_PERFORMED:
             return None

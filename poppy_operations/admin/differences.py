@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Difference:
-    """One value that changed; ``None`` where it was not there."""
+    """One value that changed. ``before`` or ``after`` is ``None`` if it was not there then."""
 
     path: str
     before: str | None

@@ -47,7 +47,7 @@ UNVERIFIED = _("The Company cannot verify this; it proves nothing about the User
 
 
 class ApprovableFilter(ChoiceFilter):
-    """Revisions that an approval is still accepted of, and those whose time is over."""
+    """Revisions that can still be approved, and those that have expired."""
 
     title = _("can be approved")
     parameter_name = "approvable"
@@ -66,7 +66,7 @@ class ApprovableFilter(ChoiceFilter):
 
 
 class ApproverFilter(ChoiceFilter):
-    """Whose approval the agent stated it to be."""
+    """The approver that the agent stated: the User or the agent."""
 
     title = _("approver, as stated")
     parameter_name = "stated_approver"
@@ -141,7 +141,7 @@ class ApprovalAdmin(ReadOnlyAdmin):
         return [page, *super().get_urls()]
 
     def has_void_permission(self, request: HttpRequest) -> bool:
-        """Whether the request may void: who was given that right, and no agent's browser."""
+        """Whether the request may void: if its user has that right, in no agent's browser."""
         is_allowed = request.user.has_perm("poppy_operations.void_approval")
         return is_allowed and not browser_of(request).marked
 
@@ -218,7 +218,7 @@ class DeclineAdmin(ReadOnlyAdmin):
 
 @admin.register(Performance)
 class PerformanceAdmin(ReadOnlyAdmin):
-    """That an operation was performed. What was answered may hold secrets and is not shown."""
+    """An operation was performed. The answer is not shown: it may hold secrets."""
 
     list_display = ("operation", "revision", "how", "status", "finished_at")
     list_select_related = ("operation", "revision")

@@ -38,9 +38,9 @@ STANDINGS = {
 
 
 def standing(operation: Operation, now: datetime) -> str:
-    """Where an operation stands: ``unknown`` as soon as somebody can settle it.
+    """Give an operation's standing: ``unknown`` as soon as somebody can settle it.
 
-    ``lapsed`` is only what the next request frees.
+    ``lapsed`` only if the next request frees the operation.
     """
     if operation.state != PERFORMING:
         return operation.state
@@ -69,7 +69,7 @@ class ChoiceFilter(admin.SimpleListFilter):
 
 
 class StandingFilter(ChoiceFilter):
-    """Where operations stand; somebody has to settle those of unknown outcome."""
+    """The standing of operations; somebody has to settle those of unknown outcome."""
 
     title = _("standing")
     parameter_name = "standing"
@@ -118,7 +118,7 @@ HAPPENINGS: dict[str, tuple[Any, Callable[[datetime], Q | Exists]]] = {
 
 
 class HappeningFilter(ChoiceFilter):
-    """What happened to an operation, whatever it is about."""
+    """What happened to an operation."""
 
     title = _("what happened")
     parameter_name = "happened"

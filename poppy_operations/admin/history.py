@@ -25,7 +25,7 @@ from poppy_operations.models.databases import write_alias
 from poppy_operations.protocol.interfaces import interface_called
 from poppy_operations.protocol.times import rfc3339
 
-# Of each kind; the newest. An agent can have terms revised for as long as it likes.
+# The newest of each kind. An agent can have terms revised for as long as it likes.
 MOST = 100
 Facts = tuple[tuple[str | Promise, object], ...]
 
@@ -34,8 +34,8 @@ Facts = tuple[tuple[str | Promise, object], ...]
 class Event:
     """One line of a history. ``stated`` is the agent's word, which nothing here can verify.
 
-    ``tone`` is how the line looks: ``plain``, ``good``, ``bad`` or ``loud``. ``changes`` tells
-    what became of the terms since the revision before, ``None`` where there is none to compare.
+    ``tone`` is how the line looks: ``plain``, ``good``, ``bad`` or ``loud``. ``changes`` are the
+    terms' differences from the revision before, ``None`` if there is none to compare.
     """
 
     at: datetime
@@ -56,7 +56,7 @@ class Event:
 
 @dataclass(frozen=True)
 class History:
-    """The events that a person may see, the kinds that he or she may not, and what was cut."""
+    """The events that a person may see, the kinds that are hidden, and whether some are cut off."""
 
     events: list[Event]
     hidden: list[str | Promise]
@@ -80,7 +80,7 @@ def history_of(operation: Operation, user: Any) -> History:
         rows = list(kind.rows.using(write_alias()).filter(operation=operation)[: MOST + 1])
         is_cut = is_cut or len(rows) > MOST
         rows.reverse()
-        # The one before the oldest that is shown is there to compare with.
+        # The row before the oldest one that is shown only serves to compare.
         before = rows.pop(0) if len(rows) > MOST else None
         for row in rows:
             events.extend(kind.events(row, before))
@@ -177,7 +177,7 @@ def _repeats_get(row: Performance) -> str | Promise | None:
         return None
     # The answer itself may hold secrets; whether there is one is asked of the database.
     is_kept = getattr(row, "has_body", False)
-    return _("this answer again") if is_kept else _("what can be said without its body")
+    return _("this answer again") if is_kept else _("a short answer: this one's body is not kept")
 
 
 def _performance(row: Performance, _before: Performance | None) -> Iterator[Event]:
@@ -193,7 +193,7 @@ def _performance(row: Performance, _before: Performance | None) -> Iterator[Even
 
 
 def _settlement(row: Settlement, _before: Settlement | None) -> Iterator[Event]:
-    # What was loud while nobody knew is answered by now.
+    # It was loud while nobody knew the outcome; now somebody does.
     yield from _begun(row, row.started_at, row.unknown_since, tone="bad")
     facts = (
         (_("outcome"), row.get_outcome_display()),
@@ -220,7 +220,7 @@ def _begun(
     tone: str,
 ) -> Iterator[Event]:
     if started_at is not None:
-        yield Event(started_at, _("Begun to perform"), row, facts)
+        yield Event(started_at, _("Attempt begun"), row, facts)
     if unknown_since is not None:
         yield Event(unknown_since, _("Nobody knows whether it took effect"), row, tone=tone)
 

@@ -1,4 +1,4 @@
-"""Operations: where each one stands, its history at a glance, and settling what nobody knows."""
+"""Operations: the standing of each, its history at a glance, and settling unknown outcomes."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class OperationAdmin(ReadOnlyAdmin):
     ]
 
     def matching(self, term: str) -> Q:
-        """Find what an agent was given, and what was asked for in an account, as well."""
+        """Find the operations of an agent, and those of an account, as well."""
         by_owner = Q(client_id=term) | Q(account=term)
         return super().matching(term) | by_owner
 
@@ -109,7 +109,7 @@ class OperationAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("standing"))
     def where_it_stands(self, operation: Operation) -> SafeString:
-        """Say where the operation stands now."""
+        """Show the standing of the operation now."""
         name = standing(operation, instants.now())
         label = STANDINGS[name]
         return format_html('<span class="poppy-standing poppy-{}">{}</span>', name, label)
@@ -143,7 +143,7 @@ class OperationAdmin(ReadOnlyAdmin):
         return super().render_change_form(request, context, *args, **kwargs)
 
     def has_settle_permission(self, request: HttpRequest) -> bool:
-        """Whether the request may settle: who was given that right, and no agent's browser."""
+        """Whether the request may settle: if its user has that right, in no agent's browser."""
         is_allowed = request.user.has_perm("poppy_operations.settle_operation")
         return is_allowed and not browser_of(request).marked
 
@@ -175,7 +175,7 @@ class OperationAdmin(ReadOnlyAdmin):
             request,
             operation,
             "operation/settle.html",
-            title=_("Settle what nobody knows"),
+            title=_("Settle an unknown outcome"),
             form=form,
             revision=None if approval is None else approval.revision,
             terms=None if approval is None else pretty(approval.revision.terms),
@@ -212,7 +212,7 @@ class OperationAdmin(ReadOnlyAdmin):
 
 
 def _approval_of(operation: Operation) -> Approval | None:
-    """The approval in use, read where it is written."""
+    """The approval in use, read from the database that it is written to."""
     approvals = Approval.objects.using(write_alias()).select_related("revision")
     return approvals.filter(pk__in=[operation.approval_id]).first()
 

@@ -1,7 +1,7 @@
-"""Pages that only read, by a number of queries that does not grow with what happened.
+"""Pages that only read, by a number of queries that does not grow with the data.
 
-Each reads the rows that it shows, and of them not what it hides. A list also counts the rows that
-its filters leave, once: that ``COUNT(*)`` is what takes longer the more there are.
+Each page reads only the rows that it shows, without the columns that it hides. A list also counts
+the rows that its filters leave, once: that ``COUNT(*)`` takes longer the more there are.
 """
 
 from __future__ import annotations
@@ -55,17 +55,17 @@ def deny_agents_browser(request: HttpRequest) -> None:
     Raises ``PermissionDenied``.
     """
     if browser_of(request).marked:
-        message = "A browser that a Personal Agent uses decides nothing here."
+        message = "Nothing can be decided here in a browser that a Personal Agent uses."
         raise PermissionDenied(message)
 
 
 def name_of(user: Any) -> str:
-    """Name a person for the record: as people know them, and by the key that stays."""
+    """Name a person for the record: by user name, and by primary key, which does not change."""
     return f"{user.get_username()} ({user.pk})"[-ID_LENGTH:]
 
 
 def operations_called(term: str) -> set[int]:
-    """Find operations by their ID, by that of a revision, or by an agent's own reference.
+    """Find operations by their ID, by the ID of a revision, or by an agent's own reference.
 
     Whole values only, each with a query of its own: then every database uses its index.
     """
@@ -132,7 +132,7 @@ class ReadOnlyAdmin(ModelAdmin):
         return False
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """Give the rows as they are now, with those they belong to, which no replica may know."""
+        """Give the rows, with those they belong to, as they are now: a replica may lag behind."""
         rows = super().get_queryset(request).using(write_alias())
         related = self.list_select_related
         return rows if isinstance(related, bool) else rows.select_related(*related)
@@ -148,7 +148,7 @@ class ReadOnlyAdmin(ModelAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """Find the rows that belong to what was asked for. No row comes twice."""
+        """Find the rows that belong to the search term. No row comes twice."""
         term = search_term.strip()
         return (queryset.filter(self.matching(term)) if term else queryset), False
 
@@ -214,7 +214,7 @@ class ReadOnlyAdmin(ModelAdmin):
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """Show the list. What is sent to it is a decision, which an agent's browser never makes."""
+        """Show the list. A POST is a decision, and is refused if an agent's browser sends it."""
         if request.method == "POST":
             deny_agents_browser(request)
         return super().changelist_view(request, extra_context)

@@ -22,7 +22,7 @@ def login_backend(user: AbstractBaseUser) -> str | None:
     """Name the authentication backend that finds the user again at each request.
 
     It is the one that the site has put on the user, or else the first that knows the user: some
-    know permissions only. ``None``: there is none, so that a login would be nobody's.
+    backends know permissions only. ``None`` if there is none: a login would be nobody's.
     """
     chosen: str | None = getattr(user, "backend", None)
     return chosen or next(_backends_that_know(user), None)
@@ -30,7 +30,7 @@ def login_backend(user: AbstractBaseUser) -> str | None:
 
 def _backends_that_know(user: AbstractBaseUser) -> Iterator[str]:
     backends = [(path, load_backend(path)) for path in settings.AUTHENTICATION_BACKENDS]
-    # Django's header sign-on ends the logins of its own backend where the header is missing.
+    # Django's header sign-on ends the logins of its own backend if the header is missing.
     backends.sort(key=lambda named: isinstance(named[1], RemoteUserBackend))
     for path, backend in backends:
         get_user = getattr(backend, "get_user", None)
@@ -41,7 +41,7 @@ def _backends_that_know(user: AbstractBaseUser) -> Iterator[str]:
 def give_login(
     request: HttpRequest, session: SessionBase, user: AbstractBaseUser, backend: str | None
 ) -> None:
-    """Log the user in, in a session with another key and nothing of another login."""
+    """Log the user in, in a session with another key that holds nothing of another login."""
     account_key = user._meta.pk.value_to_string(user)  # noqa: SLF001  as Django's login() does
     if marks.LOGIN in session and session.get(SESSION_KEY) == account_key:
         marks.remove_login(session)
@@ -57,7 +57,7 @@ def give_login(
 
 
 def is_joining(request: HttpRequest) -> bool:
-    """Whether the login that happens just now is the one that a join gives."""
+    """Whether a join gives the login that happens just now."""
     return hasattr(request, _JOINING)
 
 

@@ -14,11 +14,11 @@ from poppy_operations.models import instants
 def hand_back(request: HttpRequest) -> bool:
     """Take the mark of an agent's browser away, once the site has re-authenticated the person.
 
-    Call it after ``login()``, where the person has shown something that no agent has, such as a
-    passkey: whatever the agent's browser can do by itself proves nobody's presence. The login stays
-    and the Django session gets another key; a join of the browser is over.
+    Call it after ``login()``, if the person has shown something that no agent has, such as a
+    passkey: what the agent's browser can do by itself does not prove that a person is there. The
+    login stays and the Django session gets another key; a join of the browser ends.
 
-    ``False``, and nothing has changed: nobody is signed in, or the login is one that a join gave.
+    Return ``False``, and change nothing, if nobody is signed in or if a join gave the login.
     """
     session = marks.django_session(request)
     if session is None or is_joining(request) or not _has_own_login(request):

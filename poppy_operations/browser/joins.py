@@ -42,8 +42,8 @@ def issue_ticket(
 ) -> str:
     """Make a ticket with which one browser joins the Session, for ``TICKET_LIFETIME``.
 
-    ``return_to`` is where the browser then goes; with ``cookie``, a name and a value, only the
-    browser that has this cookie redeems the ticket.
+    ``return_to`` is the address that the browser then goes to. With ``cookie``, a name and a value,
+    a browser can redeem the ticket only if it has this cookie.
 
     Raises:
         InvalidSession: the agent is no longer on the allow-list.
@@ -124,15 +124,15 @@ def _has_cookie(request: HttpRequest, join: Join) -> bool:
 
 
 def redeem(request: HttpRequest, join: Join, user: AbstractBaseUser | None, now: datetime) -> bool:
-    """Join this browser, and sign it in as ``user`` where the Session has an account.
+    """Join this browser, and sign it in as ``user`` if the Session has an account.
 
-    ``False``: another browser was first, and then neither of them stays joined; or the site has no
-    authentication backend that would know ``user`` again. The Django session gets another key, so
-    that nobody who knew the old one is joined.
+    Return ``False`` if another browser was first (then neither of them stays joined), or if the
+    site has no authentication backend that would know ``user`` again. The Django session gets
+    another key, so that nobody who knew the old one is joined.
 
     Raises:
-        OperationalError: the database cannot be written now. The ticket can be used again, after
-            this and whatever else goes wrong meanwhile.
+        OperationalError: the database cannot be written now. The ticket can be used again then,
+            as after any other exception.
     """
     backend = None if user is None else login_backend(user)
     if user is not None and backend is None:
@@ -185,11 +185,11 @@ def join_browser(
 ) -> bool:
     """Join this browser to a Session that the site's identity provider has joined it to.
 
-    ``session`` holds what the provider vouches for, and ``user`` is its account's. ``False``: the
-    agent is revoked, or no authentication backend would know the user again.
+    ``session`` holds what the provider vouches for, and ``user`` is the user of its account. Return
+    ``False`` if the agent is revoked, or if no authentication backend would know the user again.
 
     Raises:
-        InvalidSession: the agent is not on the allow-list, or the user's account is another one.
+        InvalidSession: the agent is not on the allow-list, or ``user`` has another account.
         OperationalError: as ``redeem``.
     """
     if user is not None and get_company().account_of(user) != session.account:
@@ -211,7 +211,7 @@ def _claim(join: Join, now: datetime) -> bool:
 
 
 def _release(join: Join) -> None:
-    """Let the ticket be used again, if nobody else used it: its join was never made."""
+    """Let the ticket be used again, if nobody else used it meanwhile: its join was never made."""
     with suppress(DatabaseError, InterfaceError):
         Join.objects.using(write_alias()).filter(pk=join.pk, ended_at=None).update(
             redeemed_at=None, session_key_digest=None, gave_login=False
@@ -235,7 +235,7 @@ def end_join(pk: int, because: Over, now: datetime) -> None:
 def end_joins_of(agent: Agent, now: datetime) -> None:
     """End every join of an agent for good; its browsers stay marked.
 
-    A revoked agent's joins are over anyway. This also holds should it be allowed again.
+    A revoked agent's joins are over anyway; these stay over even if the agent is allowed again.
     """
     _end_joins(Join.objects.filter(agent=agent), Over.REVOKED, now)
 
@@ -257,9 +257,9 @@ def follow_key(pk: int, old_key: str, new_key: str) -> None:
 
 
 def purge_joins(before: datetime, *, dry_run: bool = False, batch: int = 500) -> int:
-    """Delete up to ``batch`` joins that were over before then, and say how many.
+    """Delete up to ``batch`` joins that were over at that time, and return how many.
 
-    Marks outlive them. With ``dry_run`` all of them are counted, and none is deleted.
+    Browsers keep their marks. With ``dry_run`` all such joins are counted, and none is deleted.
     """
     over = Q(ended_at__lt=before) | Q(expires_at__lt=before)
     over |= Q(redeemed_at=None, ticket_expires_at__lt=before)

@@ -1,8 +1,8 @@
 """The login that a join gave ends with the join, on every view that reads the user.
 
-Nothing is asked of anybody else: only where the user of a Django session is read whose login a join
-gave is that join read. The login then ends at once for the request; the session gets its new key
-when the view's transactions are over, since a view that fails would take the new key back.
+A join is read only if it gave the login of a Django session and the session's user is read: other
+visitors cost no query. If the join is over, the login ends at once for the request. The session
+gets its new key after the view's transactions: if the view failed, they would take the key back.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from poppy_operations.browser.joins import end_join, follow_key
 from poppy_operations.browser.state import Over, ended_login, note_ended_login, read_join
 from poppy_operations.models import instants
 
-# Where Django's authentication middleware keeps the users that it has read.
+# The attributes in which Django's authentication middleware keeps the users that it has read.
 _DJANGO_CACHES = ("_cached_user", "_acached_user")
 
 
@@ -67,7 +67,7 @@ def _end_login_if_over(request: HttpRequest) -> bool:
 
 
 def has_changed(request: HttpRequest) -> bool:
-    """Whether ``settle`` has to be called: without it a join loses the session it is bound to."""
+    """Whether ``settle_session`` is due: without it a join loses the session it is bound to."""
     session = marks.cookie_session(request)
     if session is None or not session.accessed:
         return False
@@ -80,8 +80,8 @@ def has_changed(request: HttpRequest) -> bool:
 def settle_session(request: HttpRequest, status: int) -> None:
     """Change the key of a session whose login was ended, and let joins follow changed keys.
 
-    ``status`` is the answer's: Django does not save the session with an error of the server, and
-    the browser keeps the key that it has.
+    ``status`` is the answer's: if it is an error of the server, Django does not save the session,
+    and the browser keeps the key that it has.
     """
     session = request.session
     old_key = marks.cookie_key(request)

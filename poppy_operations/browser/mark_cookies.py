@@ -1,8 +1,8 @@
-"""The mark in a cookie of its own, which stays where a Django session goes.
+"""The mark in a cookie of its own, which stays when a Django session is lost.
 
 Anything may end a Django session: a sign-out, another middleware, a time-out, a full cache. The
-cookie is signed, holds the moment until which it marks, and nothing about anybody. It can only mark
-a browser: another site of the domain may add cookies of this name, and takes nothing away by it.
+cookie is signed, and holds the moment until which it marks, and nothing about anybody. It can only
+add a mark: if another site of the domain sets cookies of this name, the mark stays.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _SUFFIX = "_agent"
 
 
 def name() -> str:
-    """Give the cookie's name: whatever keeps the session cookies of two sites apart fits both."""
+    """Give the cookie's name, which differs between sites as their session cookies' names do."""
     return f"{settings.SESSION_COOKIE_NAME}{_SUFFIX}"
 
 
 def seconds_left(request: HttpRequest, *, old_keys: bool = True) -> int:
-    """Say for how long the cookie of a browser still marks it; 0 where it does not.
+    """Say for how many seconds a browser's cookie still marks it; 0 if it does not.
 
-    Without ``old_keys`` one that is signed under a key of ``SECRET_KEY_FALLBACKS`` is none.
+    Without ``old_keys``, a cookie signed under a key of ``SECRET_KEY_FALLBACKS`` does not count.
     """
     values = list(_cookie_values(request))
     if not values:
@@ -55,7 +55,7 @@ def _signed_end(value: str, signer: Signer) -> int:
     try:
         return int(signer.unsign(value))
     except (BadSignature, ValueError):
-        return 0  # another site's, a forged one, or one from before a key that is gone
+        return 0  # another site's, forged, or signed under a key that is gone
 
 
 def _cookie_values(request: HttpRequest) -> Iterator[str]:
@@ -72,7 +72,7 @@ def _cookie_values(request: HttpRequest) -> Iterator[str]:
 
 
 def set_in(response: HttpResponseBase, seconds: int) -> None:
-    """Have the browser marked for so long, by a cookie with the session cookie's attributes."""
+    """Mark the browser for so many seconds, by a cookie with the session cookie's attributes."""
     seconds = min(seconds, LONGEST)
     response.set_cookie(
         name(),
@@ -93,7 +93,7 @@ def may_be_lost_by(response: HttpResponseBase) -> bool:
 
 
 def keep_in(response: HttpResponseBase) -> None:
-    """Take out of an answer what would take the cookie from the browser."""
+    """Remove from an answer what would delete the cookie in the browser."""
     response.cookies.pop(name(), None)
     cleared = {kind.strip() for kind in response.headers.get(CLEAR, "").split(",")}
     if cleared & {'"*"', '"cookies"'}:

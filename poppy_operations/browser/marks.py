@@ -1,8 +1,8 @@
 """The mark that an agent's browser leaves with the site.
 
-It is in the Django session that the agent used, and in a cookie beside it. The session keeps it
-through logins, new keys and whatever empties a session; only a sign-out takes it from there. The
-cookie keeps it where the session goes, and for ``JOIN_LIFETIME`` after a sign-out: either marks.
+It is in the Django session that the agent used, and in a cookie beside it; either one is enough.
+The session keeps the mark through logins, new keys and whatever empties a session; only a sign-out
+removes it. The cookie keeps it if the session is lost, and for ``JOIN_LIFETIME`` after a sign-out.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from poppy_operations.protocol.canonical import digest
 
 MARK = "_poppy_agent_browser"
 JOIN = "_poppy_join"  # the join that this Django session was last bound to
-LOGIN = "_poppy_login"  # the join that gave the login in this Django session; absent: none did
+LOGIN = "_poppy_login"  # the join that gave the login in this Django session; absent if none did
 
 _BROUGHT = "_poppy_brought"
 _FATE = "_poppy_fate"
@@ -30,21 +30,21 @@ _SEEN = "_poppy_seen"
 
 
 def key_digest(session_key: str) -> str:
-    """Give what a join remembers of a Django session's key."""
+    """Give the digest by which a join remembers a Django session's key."""
     return digest(session_key)
 
 
 def cookie_key(request: HttpRequest) -> str | None:
     """Give the key of the Django session that the request's cookie names.
 
-    A site's own session middleware may have a cookie of another name.
+    A site's own session middleware may use a cookie of another name.
     """
     brought: str | None = getattr(request, _BROUGHT, None)
     return brought or request.COOKIES.get(settings.SESSION_COOKIE_NAME) or None
 
 
 def django_session(request: HttpRequest) -> SessionBase | None:
-    """Give the request's Django session, or ``None`` where the site has none."""
+    """Give the request's Django session, or ``None`` if the site has none."""
     session = getattr(request, "session", None)
     return session if isinstance(session, SessionBase) else None
 
@@ -88,39 +88,39 @@ def session_is_marked(request: HttpRequest) -> bool:
 
 
 class Fate(Enum):
-    """What became in this request of the mark that the browser came with."""
+    """What a request did to the mark that its browser came with."""
 
     SIGNED_OUT = "signed out"
     HANDED_BACK = "handed back"
 
 
 def fate_of(request: HttpRequest) -> Fate | None:
-    """Say what became in this request of the browser's mark; ``None`` where nothing did."""
+    """Say what this request did to the browser's mark; ``None`` if it changed nothing."""
     fate: Fate | None = getattr(request, _FATE, None)
     return fate
 
 
 def note_fate(request: HttpRequest, fate: Fate | None) -> None:
-    """Remember for the rest of the request what became of the browser's mark."""
+    """Remember for the rest of the request what it did to the browser's mark."""
     setattr(django_request(request), _FATE, fate)
 
 
 def django_request(request: HttpRequest) -> HttpRequest:
-    """Give Django's own request, where a view got Django REST framework's around it.
+    """Give Django's own request, even if a view got Django REST framework's around it.
 
-    What is noted on the one around it is found by nobody else.
+    Nobody else finds what is noted on the request around it.
     """
     own: HttpRequest = getattr(request, "_request", request)
     return own
 
 
 def join_key(session: SessionBase) -> int:
-    """Give the primary key of the join that a marked session was last bound to; 0: of none."""
+    """Give the primary key of the join that a marked session was last bound to; 0 if to none."""
     return int(session.get(JOIN) or 0)
 
 
 def remove_login(session: SessionBase) -> None:
-    """End the login in a Django session and keep all else; its key is for others to change."""
+    """End the login in a Django session and keep all else. The caller changes its key."""
     for key in (SESSION_KEY, BACKEND_SESSION_KEY, HASH_SESSION_KEY):
         session.pop(key, None)
     disown_login(session)
@@ -134,7 +134,7 @@ def disown_login(session: SessionBase) -> None:
 
 
 def empty(session: SessionBase) -> None:
-    """Empty a Django session of all but its mark; its key is for others to change."""
+    """Empty a Django session of all but its mark. The caller changes its key."""
     kept = _marks(session)
     session.clear()
     session.update(kept)
@@ -148,12 +148,12 @@ def remove(session: SessionBase) -> None:
 
 
 def is_read(session: SessionBase) -> bool:
-    """Whether the data of a Django session is at hand."""
+    """Whether the data of a Django session is in memory."""
     return "_session_cache" in vars(session)
 
 
 def is_session_lost(session: SessionBase) -> bool:
-    """Whether a Django session was read with the mark, and somebody took it out."""
+    """Whether a Django session was read with the mark, and has lost it since."""
     return bool(_lost(session))
 
 
@@ -163,10 +163,10 @@ def is_cleared_unread(session: SessionBase) -> bool:
 
 
 def put_back(session: SessionBase) -> None:
-    """Mark a Django session again where somebody emptied it, or deleted its keys.
+    """Mark a Django session again if somebody emptied it, or deleted its keys.
 
-    With the mark comes the join that gave the login, if that login is still there: it has to end
-    with the join.
+    If the login that a join gave is still there, this join is noted again as well: the login has
+    to end with it.
     """
     if lost := _lost(session):
         session.update(lost)
@@ -183,8 +183,8 @@ def _lost(session: SessionBase) -> dict[str, object]:
 class KeepsMark(SessionBase):
     """A Django session that keeps its mark when it is flushed or gets another key.
 
-    The key that it had is marked as well, without a login: other requests of the browser may still
-    carry it, and so does the browser itself where it never receives the answer with the new one.
+    The old key is marked as well, without a login: other requests of the browser may still carry
+    it, and so does the browser itself if it never receives the answer with the new key.
     """
 
     def load(self) -> dict[str, Any]:
@@ -205,7 +205,7 @@ class KeepsMark(SessionBase):
 
     async def aflush(self) -> None:
         """As ``flush``, for the event loop."""
-        await self.ahas_key(MARK)  # loads it where it may be loaded
+        await self.ahas_key(MARK)  # loads the session without blocking the event loop
         key, marks = self.session_key, _marks(self)
         await super().aflush()
         if marks:
@@ -228,7 +228,7 @@ class KeepsMark(SessionBase):
 
 
 def keep_mark(request: HttpRequest) -> None:
-    """Let the mark of the session that the browser brought, if it has one, outlive Django."""
+    """Let the session that the browser brought keep its mark, if it has one, until a sign-out."""
     session = cookie_session(request)
     if session is None:
         return

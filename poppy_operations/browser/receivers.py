@@ -1,4 +1,4 @@
-"""What Django says about logins, as far as agents' browsers are concerned."""
+"""Receivers of Django's signals about logins, for the sake of agents' browsers."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from poppy_operations.models import instants
 
 @receiver(user_logged_in, dispatch_uid="poppy_operations.own_login")
 def count_as_own_login(request: HttpRequest | None, **_named: Any) -> None:
-    """Count a login made after the join as the browser's own, whoever it is (AMB-31).
+    """Count a login made after the join as the browser's own, whoever signs in (AMB-31).
 
-    Django neither empties the session nor changes its key where the same user signs in again.
+    If the same user signs in again, Django neither empties the session nor changes its key.
     """
     session = None if request is None else marks.django_session(request)
     if request is None or session is None or is_joining(request):
@@ -33,10 +33,10 @@ def count_as_own_login(request: HttpRequest | None, **_named: Any) -> None:
 
 
 def _carries_mark_over(request: HttpRequest, session: SessionBase) -> bool:
-    """Whether the mark of the session before goes on in the one that the login is in.
+    """Whether the mark of the earlier session has to be put into the session of the login.
 
-    Nobody came back in between: the session was lost rather than signed out, or the sign-out was
-    made by the same request as the login, hence by software.
+    It has if no person came back in between: if the session was lost and not signed out, or if one
+    request made both the sign-out and the login, which only software does.
     """
     if marks.MARK in session:
         return False
@@ -57,7 +57,7 @@ def end_join_at_sign_out(request: HttpRequest | None, **_named: Any) -> None:
     marks.note_fate(request, marks.Fate.SIGNED_OUT)
     forget_join(request)
     end_join(marks.join_key(session), Over.SIGNED_OUT, instants.now())
-    # Django empties the session next. Others that send the signal may not, and a login must not
+    # Django empties the session next. Other senders of the signal may not, and a login must not
     # stay behind in a session that has lost its mark.
     marks.remove_login(session)
     marks.remove(session)

@@ -1,8 +1,8 @@
 """What the answer to a request does with the mark of the browser that sent it.
 
-A browser whose Django session is marked gets a cookie that outlives this session by
-``JOIN_LIFETIME`` at least, whatever ends it and wherever. A sign-out leaves the cookie alone for
-``JOIN_LIFETIME`` more.
+If a browser's Django session is marked, the browser gets a cookie that outlives this session by
+``JOIN_LIFETIME`` at least, whatever ends the session. After a sign-out only the cookie is left, for
+``JOIN_LIFETIME``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from poppy_operations.conf import conf
 
 
 def is_due(request: HttpRequest, response: HttpResponseBase) -> bool:
-    """Whether ``settle`` has to be called. Nothing is read for it."""
+    """Whether ``renew_mark`` has to be called. To find out, nothing is read."""
     if marks.fate_of(request) is not None or mark_cookies.may_be_lost_by(response):
         return True
     session = _session_at_hand(request)
@@ -29,9 +29,9 @@ def is_due(request: HttpRequest, response: HttpResponseBase) -> bool:
 
 
 def renew_mark(request: HttpRequest, response: HttpResponseBase) -> None:
-    """Put the mark back where it was lost, and set or delete the browser's cookie.
+    """Put the mark back if it was lost, and set or delete the browser's cookie.
 
-    With an error of the server Django saves no session, so that nothing becomes of the mark either.
+    If the answer is an error of the server, Django saves no session, and the cookie stays as it is.
     """
     fate = marks.fate_of(request)
     session = _session_at_hand(request)
@@ -61,12 +61,12 @@ def _session_at_hand(request: HttpRequest) -> SessionBase | None:
 
 
 def _is_about_to_be_read(request: HttpRequest) -> bool:
-    """Whether Django reads and saves an agent's session anyway, by which it lives longer."""
+    """Whether Django reads and saves an agent's session anyway, which lengthens its life."""
     return settings.SESSION_SAVE_EVERY_REQUEST and mark_cookies.seconds_left(request) > 0
 
 
 def _mark_again(request: HttpRequest, session: SessionBase) -> None:
-    """Mark a session that lost its mark in this request, though nobody signed it out."""
+    """Mark a session again if it lost its mark in this request, though nobody signed it out."""
     marks.put_back(session)
     if marks.is_cleared_unread(session) and is_beside_session(request):
         session[marks.MARK] = True
@@ -84,7 +84,7 @@ def _is_short(request: HttpRequest, lifetime: int) -> bool:
 def is_beside_session(request: HttpRequest) -> bool:
     """Whether the browser's cookie was set beside a marked session, which nobody has signed out.
 
-    After a sign-out it marks for ``JOIN_LIFETIME`` at most, and before it for longer.
+    After a sign-out the cookie marks for ``JOIN_LIFETIME`` at most; until then, for longer.
     """
     return mark_cookies.seconds_left(request) > _join_lifetime()
 

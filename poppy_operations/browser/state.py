@@ -26,8 +26,8 @@ _ENDED = "_poppy_ended_login"
 class Browser:
     """The browser that sent a request.
 
-    ``marked``: an agent uses it, or did so a short while ago. ``join`` is there while it is live,
-    ``session`` only where the site handles the browser's requests as that Session (4): signed in
+    ``marked``: an agent uses it, or did so a short while ago. ``join`` is set while the join is
+    live; ``session`` only if the site handles the browser's requests as that Session (4): signed in
     by the join and by nothing later, or joined without an account and signed out.
     """
 
@@ -51,7 +51,7 @@ class Over(StrEnum):
 
 @dataclass(frozen=True)
 class ReadJoin:
-    """The join of a Django session as it was read; ``over`` says why it is not live."""
+    """The join of a Django session as it was read; if it is not live, ``over`` says why."""
 
     join: Join | None
     over: Over | None = None
@@ -60,8 +60,8 @@ class ReadJoin:
 def browser_of(request: HttpRequest) -> Browser:
     """Say what the request's browser is.
 
-    Without a cookie of the session or of the mark nothing is read. For a marked session the join
-    is one query, made once for the request, and the user of the request is read.
+    Without a cookie of the session or of the mark, nothing is read. If the session is marked, the
+    join is read, by one query for the whole request, and so is the user of the request.
     """
     if not marks.session_is_marked(request):
         return Browser(marked=marks.is_marked(request))
@@ -94,7 +94,7 @@ def _has_unread_login(request: HttpRequest) -> bool:
     """Whether the Django session names a user whom the view has not looked for.
 
     Django REST framework makes the user of the request that of its own authentication: nobody,
-    where a view authenticates nobody.
+    if the view authenticates nobody.
     """
     return SESSION_KEY in request.session and get_user(request).is_authenticated
 
@@ -114,18 +114,18 @@ def forget_join(request: HttpRequest) -> None:
 
 
 def note_ended_login(request: HttpRequest, over: Over) -> None:
-    """Remember for the end of the request that it ended the login that a join gave."""
+    """Remember, for the end of the request, that it ended a login that a join had given."""
     setattr(marks.django_request(request), _ENDED, over)
 
 
 def ended_login(request: HttpRequest) -> Over | None:
-    """Why the login was over that this request ended, or ``None`` where it ended none."""
+    """Why the login that this request ended was over; ``None`` if the request ended none."""
     over: Over | None = getattr(request, _ENDED, None)
     return over
 
 
 def forget_ended_login(request: HttpRequest) -> None:
-    """Forget it: the Django session is bound to another join since, under a new key."""
+    """Forget the ended login: the session was bound to another join since, under a new key."""
     setattr(marks.django_request(request), _ENDED, None)
 
 
@@ -157,6 +157,6 @@ def _why_over(join: Join | None, keys: Iterable[str | None], now: datetime) -> O
 
 
 def _revoked_since(agent: Agent, moment: datetime) -> bool:
-    """Whether the agent was revoked after then, whatever became of it since."""
+    """Whether the agent was revoked after that moment, even if it was allowed again since."""
     # Revocations are noted in whole seconds.
     return agent.revoked_at is not None and agent.revoked_at >= moment.replace(microsecond=0)

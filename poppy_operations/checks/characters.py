@@ -24,7 +24,7 @@ def check_characters(
 ) -> list[CheckMessage]:
     """Check that MariaDB, whose older character set lacks many, holds every character.
 
-    Asks the database, and therefore only where Django was told to check it.
+    It asks the database, and so does nothing if Django was not told to check that database.
     """
     alias = router.db_for_write(Operation)
     if alias not in (databases or ()) or connections[alias].vendor != "mysql":
@@ -33,7 +33,7 @@ def check_characters(
         with connections[alias].cursor() as cursor:
             found = list(_lacking(cursor))
     except (DatabaseError, InterfaceError):
-        return []  # Whatever needs the database says so itself.
+        return []  # If the database cannot be asked, whatever needs it says so.
     return [message("W011", alias=alias, said=said) for said in found]
 
 

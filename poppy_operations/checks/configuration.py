@@ -27,7 +27,7 @@ VERIFIERS: Mapping[str, type] = {
 
 
 def declared() -> Mapping[str, Any] | None:
-    """Give the dict of the settings, or ``None`` where it is something else."""
+    """Give the dict of the settings, or ``None`` if it is something else."""
     found = getattr(settings, "POPPY_OPERATIONS", {})
     return found if isinstance(found, dict) else None
 

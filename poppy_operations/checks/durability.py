@@ -21,9 +21,9 @@ _MARIADB_DURABLE = {"1", "3"}
 def check_durability(
     *, databases: Sequence[str] | None = None, **_named: Any
 ) -> list[CheckMessage]:
-    """Check that a commit of the app's tables outlives a power failure, where that can be seen.
+    """Check that a commit of the app's tables outlives a power failure, if that can be seen.
 
-    Asks the database, and therefore only where Django was told to check it.
+    It asks the database, and so does nothing if Django was not told to check that database.
     """
     alias = router.db_for_write(Operation)
     if alias not in (databases or ()):
@@ -36,7 +36,7 @@ def check_durability(
         with connection.cursor() as cursor:
             found = list(weaknesses(cursor))
     except (DatabaseError, InterfaceError):
-        return []  # Whatever needs the database says so itself.
+        return []  # If the database cannot be asked, whatever needs it says so.
     return [message("W008", alias=alias, said=said, advice=advice) for said, advice in found]
 
 

@@ -1,4 +1,4 @@
-"""Checks of gated views: that a gate is asked at all, and that it can ask the site."""
+"""Checks of gated views: that a gate is asked at all, and can call the site's functions."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _unfit(route: Route, gates: dict[Any, set[str]]) -> Iterator[CheckMessage]:
 
 
 def _view_of(gate: Any) -> Any:
-    """The site's own view or handler, below the gate and whatever stands above that."""
+    """The site's own view or handler, below the gate and the decorators above it."""
     while hasattr(gate, FUNCTIONS):
         gate = gate.__wrapped__
     return gate

@@ -49,7 +49,7 @@ MESSAGES: tuple[CheckMessage, ...] = (
         hint=(
             "Add 'poppy_operations.middleware.PersonalAgentMiddleware' after Django's session and "
             "authentication middleware: without it, logins outlive the joins that gave them, and "
-            "a sign-out makes an agent's browser an ordinary visitor's."
+            "after a sign-out an agent's browser passes for an ordinary visitor's."
         ),
         id="poppy_operations.E007",
     ),
@@ -62,8 +62,8 @@ MESSAGES: tuple[CheckMessage, ...] = (
         "SessionMiddleware is not in MIDDLEWARE, and actions are offered on the website.",
         hint=(
             "Add 'django.contrib.sessions.middleware.SessionMiddleware': an agent's browser is "
-            "known by its Django session. Another package's counts if its name ends in "
-            "SessionMiddleware. For an action that the website does not offer, say website=False."
+            "known by its Django session. Another package's middleware counts if its name ends in "
+            "SessionMiddleware. If the website does not offer an action, declare it website=False."
         ),
         id="poppy_operations.E009",
     ),
@@ -86,8 +86,8 @@ MESSAGES: tuple[CheckMessage, ...] = (
         id="poppy_operations.E012",
     ),
     Error(
-        "%(company)s overrides %(hook)s in a way that it cannot be called in.",
-        hint="It is called as %(call)s, and not awaited.",
+        "%(company)s overrides %(hook)s in a way that the app cannot call.",
+        hint="The app calls it as %(call)s, and does not await it.",
         id="poppy_operations.E013",
     ),
     Error(
@@ -111,8 +111,8 @@ MESSAGES: tuple[CheckMessage, ...] = (
         "%(error)s",
         hint=(
             "POPPY_OPERATIONS['QUEUE'] is the dotted path of a function that takes an operation_id "
-            "and an attempt; the one without this setting takes poppy-operations[celery]. As long "
-            "as it cannot be used every request for the action is answered 503."
+            "and an attempt; the default one needs poppy-operations[celery]. As long as the queue "
+            "cannot be used, every request for the action is answered 503."
         ),
         id="poppy_operations.E016",
     ),
@@ -130,14 +130,14 @@ MESSAGES: tuple[CheckMessage, ...] = (
         "The view %(view)s calls %(call)s() of the action %(action)s, whose @gated is missing.",
         hint=(
             "Decorate the class of the view with the action's `gated`: without it every request "
-            "that comes to the call fails. A view function takes the action's `view` in its place."
+            "that reaches the call fails. If the view is a function, use the action's `view`."
         ),
         id="poppy_operations.E019",
     ),
     Error(
-        "The gate of the action %(action)s in %(view)s is asked by no request.",
+        "The gate of the action %(action)s in %(view)s is never asked.",
         hint=(
-            "The decorated handler answers %(methods)s, and methods= names others: name the "
+            "The decorated handler answers %(methods)s, but methods= names others: name the "
             "methods that change something, such as methods=['GET']."
         ),
         id="poppy_operations.E020",
@@ -146,7 +146,7 @@ MESSAGES: tuple[CheckMessage, ...] = (
         "The SQLite database '%(alias)s' begins its transactions without a lock.",
         hint=(
             "Set OPTIONS['transaction_mode'] = 'IMMEDIATE': otherwise a transaction that reads "
-            "first fails at once where another one writes, and is not waited for."
+            "first fails at once if another one is writing, and does not wait."
         ),
         id="poppy_operations.W001",
     ),
@@ -161,7 +161,7 @@ MESSAGES: tuple[CheckMessage, ...] = (
     Warning(
         "The gated view %(view)s is async, and ATOMIC_REQUESTS is on for '%(alias)s'.",
         hint=(
-            "Django refuses async views there, so that ordinary visitors get an error: put "
+            "Django then refuses async views, so that ordinary visitors get an error: put "
             "transaction.non_atomic_requests around the view, or around what as_view() gives."
         ),
         id="poppy_operations.W003",
@@ -170,7 +170,8 @@ MESSAGES: tuple[CheckMessage, ...] = (
         "Django sessions are kept in a cache alone, and browsers can be joined.",
         hint=(
             "Use django.contrib.sessions.backends.cached_db: a cache forgets sessions when it "
-            "is full, and with one that an agent's browser uses the join and half of its mark."
+            "is full. If it forgets the one of an agent's browser, the browser's join is lost, "
+            "and only the cookie still marks the browser."
         ),
         id="poppy_operations.W004",
     ),
@@ -186,7 +187,7 @@ MESSAGES: tuple[CheckMessage, ...] = (
         "POPPY_OPERATIONS['TOKEN_JWKS'] is not set: no access token can be verified.",
         hint=(
             "Set it to the key set of the authorization server, or to its HTTPS URL, or give "
-            "the Company a token_verifier. Where no agent is ever signed in, silence this check."
+            "the Company a token_verifier. If no agent is ever signed in, silence this check."
         ),
         id="poppy_operations.W006",
     ),

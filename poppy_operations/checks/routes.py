@@ -12,7 +12,7 @@ from django.urls import URLResolver, get_resolver
 
 @dataclass(frozen=True)
 class Route:
-    """One view at one address. ``named`` are the names of the arguments that go by name."""
+    """One view at one address. ``named`` are the names of the arguments that are passed by name."""
 
     view: Callable[..., Any]
     path: str
@@ -59,7 +59,7 @@ def _routes(resolver: URLResolver) -> Iterator[Route]:
 
 
 def _within(route: Route, path: str, unnamed: int, named: frozenset[str]) -> Route:
-    # As Django does: once anything goes by name, what is captured further up goes by name alone.
+    # As Django does: if anything is passed by name, captures further up are passed only by name.
     names = named | route.named
     above = 0 if names else unnamed
     return replace(route, path=path + route.path, unnamed=above + route.unnamed, named=names)

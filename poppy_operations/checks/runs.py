@@ -1,4 +1,4 @@
-"""A check of the site's source: ``run`` is called where ``@gated`` has prepared the handlers."""
+"""A check of the site's source: ``run`` is called only if ``@gated`` prepared the handlers."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _source(function: FunctionType) -> ast.AST:
 def _visible_names(function: FunctionType, view_class: type | None) -> Mapping[str, Any]:
     names = {**function.__globals__, "self": view_class}
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-        with suppress(ValueError):  # A name of the surrounding function that it never gave.
+        with suppress(ValueError):  # The surrounding function never assigned the name.
             names[name] = cell.cell_contents
     return names
 

@@ -67,7 +67,7 @@ def _is_a(middleware: object, wanted: type) -> bool:
 def _gives_sessions(middleware: object) -> bool:
     """Whether it gives requests a Django session: by its class, or else by its name.
 
-    Packages that keep sessions in tables of their own often write it anew.
+    Packages that keep sessions in tables of their own often have a middleware of their own.
     """
     if _is_a(middleware, SessionMiddleware):
         return True
@@ -76,7 +76,7 @@ def _gives_sessions(middleware: object) -> bool:
 
 
 def check_urls(**_named: Any) -> list[CheckMessage]:
-    """Check that the endpoint can be reached where actions are offered on the website."""
+    """Check that the endpoint can be reached if actions are offered on the website."""
     views()
     is_missing = is_served() and registry.on_website and not _has_urls()
     return [message("E010")] if is_missing else []
@@ -101,7 +101,7 @@ def check_sessions(**_named: Any) -> list[CheckMessage]:
 
 
 def check_sign_on(**_named: Any) -> list[CheckMessage]:
-    """Check that browsers are not signed in by what they show without being asked."""
+    """Check that no middleware signs browsers in without asking anybody."""
     if not is_served() or not _has_urls():
         return []
     return [
@@ -157,7 +157,7 @@ def check_actions(**_named: Any) -> list[CheckMessage]:
 def _queue(actions: Sequence[str]) -> Iterator[CheckMessage]:
     found = declared()
     if not actions or found is None or not KINDS["QUEUE"].fits(found.get("QUEUE", "the default")):
-        return  # Settings that are no dict, and a path that is none, have messages of their own.
+        return  # If the settings are no dict, or QUEUE is no path, another message says so.
     try:
         queue = import_string(conf.queue)
     except (ImportError, TypeError, AttributeError) as error:

@@ -1,4 +1,4 @@
 """Ready-made Companies for sites whose access tokens are another package's.
 
-Nothing of the package is imported unless the site names one of them.
+That package is imported only if the site names its Company.
 """

@@ -47,7 +47,7 @@ class ToolkitCompany(AmongOtherClients):
     token_verifier = ToolkitTokens
 
     def client_of(self, request: HttpRequest, credential: object) -> str | None:
-        """The application that a token was issued to, whether the token is valid still or not."""
+        """The application that a token was issued to, even if the token is no longer valid."""
         from oauth2_provider.models import get_access_token_model
 
         row: Any = _token_row(credential) if isinstance(credential, str) else credential
@@ -69,7 +69,7 @@ def _token_row(token: str) -> Any:
 
 
 def _valid_row(token: str) -> Any:
-    """The token's row where the package's validator accepts it at this Company."""
+    """The token's row, if the package's validator accepts the token at this Company."""
     from oauth2_provider.settings import oauth2_settings
     from oauthlib.common import Request
 

@@ -1,7 +1,7 @@
 """Access tokens of djangorestframework-simplejwt.
 
 ``"COMPANY": "poppy_operations.contrib.simplejwt.SimpleJwtCompany"``, or a class derived from it.
-The package's tokens name no client: those of agents have the agent's URL in a claim.
+The package's tokens name no client: the site gives an agent's tokens a claim with the agent's URL.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class SimpleJwtTokens(TokenVerifier):
             return False
 
     def client_of(self, signed: Any) -> str | None:
-        """The client that a signed token names; ``None`` where it names none."""
+        """The client that a signed token names; ``None`` if it names none."""
         client_id = signed.get(self.client_claim)
         return None if client_id is None else str(client_id)
 
@@ -58,13 +58,13 @@ class SimpleJwtTokens(TokenVerifier):
 class SimpleJwtCompany(AmongOtherClients):
     """A Company whose access tokens are the package's.
 
-    Those that name no client are those of the Company's own app.
+    If a token names no client, it belongs to the Company's own app.
     """
 
     token_verifier: type[SimpleJwtTokens] = SimpleJwtTokens
 
     def client_of(self, request: HttpRequest, credential: object) -> str | None:
-        """The client that a token names, whether the token is valid still or not."""
+        """The client that a token names, even if the token is no longer valid."""
         from rest_framework_simplejwt.tokens import Token
 
         if isinstance(credential, str):
@@ -92,7 +92,7 @@ def _signed(token: str) -> tuple[Any, bool]:
 
 
 def _is_revoked(signed: Any) -> bool:
-    """Whether the site makes tokens end with their user's password, and this one has."""
+    """Whether the site ends tokens if their user's password changes, and this one has ended."""
     from rest_framework_simplejwt.authentication import JWTAuthentication
     from rest_framework_simplejwt.exceptions import AuthenticationFailed
     from rest_framework_simplejwt.settings import api_settings

@@ -152,10 +152,10 @@ def _data(request: Request) -> Any:
     try:
         return request.data
     except UnsupportedMediaType:
-        # The view does not look at it, or it would have said so; what it holds counts all the same.
+        # The view does not read the content, or it would have refused it; the bytes still count.
         return by_bytes(_bytes(request))
     except RecursionError as error:
-        # Django REST framework lets it through; a view that does not look would not meet it.
+        # Django REST framework does not catch it, and a view that reads nothing never meets it.
         message = "The content is nested too deep."
         raise ParseError(message) from error
 
@@ -197,13 +197,13 @@ def _serializer_has_errors(value: object) -> bool:
     try:
         return bool(serializer.errors)
     except AssertionError:
-        return False  # It was not asked whether it is valid, as one that only shows something.
+        return False  # It was never validated, such as a serializer that only shows something.
 
 
 def _rendered(request: Request, response: HttpResponseBase) -> HttpResponseBase:
     """Finalise and render a response once, now: lazy data is read in the transaction.
 
-    What is stored is then what is sent, and a rendering error rolls the action back.
+    What is stored is then what is sent, and if rendering fails, the action is rolled back.
     """
     view = request.parser_context["view"]
     finalize, headers = view.finalize_response, dict(view.headers)

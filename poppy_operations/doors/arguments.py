@@ -23,14 +23,14 @@ from poppy_operations.declarations.declared_action import DeclaredAction
 F = TypeVar("F", bound=Callable[..., Any])
 
 Method = Literal["GET", "HEAD", "OPTIONS", "TRACE", "POST", "PUT", "PATCH", "DELETE"]
-# No ``str`` among them, whose entries are its characters.
+# No ``str`` among them: its entries would be its characters.
 Methods = list[Method] | tuple[Method, ...] | AbstractSet[Method]
 Names = list[str] | tuple[str, ...] | AbstractSet[str]
 
 GATED_METHODS: Final[tuple[Method, ...]] = ("POST", "PUT", "PATCH", "DELETE")
-# What a site can leave out. By any other method nobody gets behind the gate.
+# What a site can leave out. Any other method is always behind the gate.
 KNOWN_METHODS: Final = frozenset({*GATED_METHODS, "GET", "HEAD", "OPTIONS", "TRACE"})
-# By it the checks know what a gated view asks with the arguments of its URL.
+# The attribute that tells the checks what a gated view calls with the arguments of its URL.
 FUNCTIONS = "poppy_functions"
 _VARIABLE = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
 
@@ -38,7 +38,8 @@ _VARIABLE = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
 def named_methods(methods: object) -> frozenset[str]:
     """The methods that a door is to gate, in upper case.
 
-    A misspelt one would leave the one that was meant without the gate, and so would none at all.
+    If a name is misspelt or no method is named, a method that was meant would not be gated: raises
+    ``ValueError``, or ``TypeError`` if it is no collection.
     """
     named = listed("methods=", methods, "HTTP methods")
     if not named:
@@ -73,8 +74,8 @@ def ignored_names(ignore: object) -> tuple[str, ...]:
 def reject_unfit(action: DeclaredAction, view: Any, **functions: object) -> None:
     """Refuse functions of the site that cannot take what their view takes, as far as it shows.
 
-    ``terms`` has to be there. What a view with ``**kwargs`` is called with is seen by the system
-    checks, or at the first request.
+    ``terms`` has to be given. If the view has ``**kwargs``, only the system checks or the first
+    request show what it is called with.
     """
     for name, function in functions.items():
         if function is None and name != "terms":
@@ -143,7 +144,7 @@ def reject_async(action: DeclaredAction, view: Any, **functions: Any) -> None:
 def reject_in_run(action: DeclaredAction, **functions: object) -> None:
     """Refuse what ``run`` would not await: an outcome that nobody knows is the worst of all.
 
-    In an event loop it could not use the database either, at the first agent and not before.
+    In an event loop ``run`` could not use the database either, and would fail at the first agent.
     """
     with suppress(RuntimeError):
         asyncio.get_running_loop()

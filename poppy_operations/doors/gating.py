@@ -80,7 +80,7 @@ def behind_the_gate(
 ) -> F:
     """Wrap a view, sync or async, so that its calls go through the gate.
 
-    ``call_of`` gives the call of a request, or ``None`` where the view answers it as it is.
+    ``call_of`` gives the call of a request, or ``None`` if the view answers it without the gate.
     """
     if is_async(view):
 

@@ -23,7 +23,7 @@ def nobody() -> Any:
 
 @dataclass(frozen=True)
 class HttpAsker:
-    """What a Django request tells of who asks. ``find_user`` says whom the site takes it for."""
+    """What a Django request tells of who asks. ``find_user`` finds the user of the site's own."""
 
     request: HttpRequest
     find_user: Callable[[], Any] = nobody
@@ -46,13 +46,13 @@ class HttpAsker:
         return get_company().is_agent(self.request)
 
     def shows_another_token(self) -> bool:
-        """Whether there is one in the header, the query or a form that is not the Session's."""
+        """Whether an access token other than the Session's is in the header, query or form."""
         verifier = get_company().session_verifier()
         bearer = verifier.bearer_token(self.request.META.get("HTTP_AUTHORIZATION"))
         return bool(tokens_beside(self.request, bearer))
 
     def user(self) -> Any:
-        """Whom the site takes the request for; ``None`` if it authenticates nobody."""
+        """The user whose request the site takes it for; ``None`` if it authenticates nobody."""
         return self.find_user()
 
     def carries_approval(self) -> bool:

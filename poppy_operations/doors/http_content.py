@@ -75,7 +75,7 @@ def _authority(authority: str, scheme: str) -> tuple[str, int | None]:
         host, port = (parts.hostname or "").rstrip("."), parts.port
         if ":" in host:
             host = IPv6Address(host).compressed
-    except ValueError:  # A site that allows every host is asked for some that are none.
+    except ValueError:  # A site that allows every host also gets requests for what is no host.
         return authority.lower(), None
     return host, port or DEFAULT_PORTS.get(scheme)
 
@@ -106,7 +106,7 @@ def _values_of_field(request: HttpRequest, name: str, values: Sequence[Any]) -> 
 def parsed_body(request: HttpRequest) -> Any:
     """The body of a plain Django request: fields of a form, JSON by value, else its bytes' digest.
 
-    The raw body is read only where it is neither a form nor an upload, so that large uploads
+    The raw body is read only if it is neither a form nor an upload, so that large uploads
     stay what Django makes of them.
     """
     content_type = request.content_type or ""
@@ -128,5 +128,5 @@ def parsed_body(request: HttpRequest) -> Any:
 
 
 def by_bytes(raw: bytes) -> bytes:
-    """What stands for content that nobody parses: it is the same where its bytes are."""
+    """What stands for content that nobody parses: it is equal if the bytes are."""
     return hashlib.sha256(raw).digest()

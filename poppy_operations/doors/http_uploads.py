@@ -40,7 +40,7 @@ class Noting(FileUploadHandler):
 def note_uploads(request: HttpRequest) -> None:
     """Note what is uploaded before the site's code may close it or move it away.
 
-    Where nobody has parsed the request yet, nothing parses it for that: the site may want to read
+    If nobody has parsed the request yet, this does not parse it either: the site may want to read
     its body as it is.
     """
     if request.content_type != "multipart/form-data":

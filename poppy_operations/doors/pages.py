@@ -23,7 +23,7 @@ _TOLD: set[str] = set()
 
 @dataclass(frozen=True)
 class PageResponses(SiteResponses):
-    """The responses of a website's view; ``performed`` is the site's own word on them."""
+    """The responses of a website's view; ``performed`` is the site's own judgement of them."""
 
     action: DeclaredAction
     performed: Judge | None = None
@@ -58,7 +58,7 @@ def _said_performed(action: DeclaredAction, performed: Judge, response: HttpResp
 
 
 def _tell_of_page(action: str) -> None:
-    """Tell the developer, once for each action, what is easily taken for something else."""
+    """Tell the developer, once for each action, that a page counts as performed."""
     if not settings.DEBUG or action in _TOLD:
         return
     _TOLD.add(action)

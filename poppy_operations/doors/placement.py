@@ -9,7 +9,7 @@ from poppy_operations.declarations.declared_action import DeclaredAction
 from poppy_operations.doors.arguments import KNOWN_METHODS
 from poppy_operations.gated_handlers import ACTION, GATE
 
-# By it a door knows a view whose Session and scope are asked for inside it, which is too late.
+# Marks a view that checks the Session and its scope inside itself, too late for a gate around it.
 SESSION_CHECK = "poppy_session_check"
 
 
@@ -87,7 +87,7 @@ def reject_class(action: DeclaredAction, target: Any, names: list[str]) -> None:
     if not names:
         message = f"@gated of {action.name} goes on a class with handlers such as post."
         raise TypeError(message)
-    # How a class of Django REST framework is known without importing it.
+    # A class of Django REST framework is recognised by this, without importing it.
     if hasattr(target, "initialize_request"):
         message = (
             f"@gated of {action.name} is for the website, and {target.__name__} is a class of "

@@ -64,7 +64,7 @@ CLOSED_METHODS = frozenset({"HEAD", "OPTIONS", "TRACE"})
 def is_gated(method: str | None, methods: frozenset[str], held_by: tuple[Any, ...]) -> bool:
     """Whether a request goes through the gate.
 
-    A handler of a class always does: another one of its class may call it, by whatever method.
+    A handler of a class always does: another handler may call it, whatever the method.
     """
     return bool(held_by) or method in methods
 
@@ -107,12 +107,12 @@ def site_call(
 
 
 def own(function: Callable[..., Any], before: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What a function of the site takes before the request: ``self`` where it names it."""
+    """What a function of the site takes before the request: ``self``, if it names that."""
     return before if wants_self(function) else ()
 
 
 def holder(view: Callable[..., Any], before: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The object whose handler a view is, also where ``method_decorator`` has bound it before."""
+    """The object whose handler a view is, even if ``method_decorator`` has bound it before."""
     if before:
         return before
     bound_to = getattr(getattr(view, "func", view), "__self__", None)
@@ -120,7 +120,7 @@ def holder(view: Callable[..., Any], before: tuple[Any, ...]) -> tuple[Any, ...]
 
 
 def like(function: Callable[..., Any], call: Callable[..., Any]) -> Callable[..., Any]:
-    """``call``, as a coroutine function where ``function`` is one."""
+    """``call``, as a coroutine function if ``function`` is one."""
     if not is_async(function):
         return call
 

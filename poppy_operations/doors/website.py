@@ -105,7 +105,7 @@ def gated_door(
     methods: Methods,
     ignore: Names,
 ) -> C:
-    """Put the handlers of a class before ``run``: who asks, ``allowed``, checks 1 and 2."""
+    """Let a class's handlers look, before ``run``, at who asks, ``allowed`` and checks 1 and 2."""
     gated_methods, ignore = methods_of(methods), ignored_names(ignore)
     names = [name for name in map(str.lower, sorted(gated_methods)) if hasattr(target, name)]
     reject_class(action, target, names if inspect.isclass(target) else [])
@@ -129,7 +129,7 @@ def _entering(
     def call_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:
         request, before, rest = split(args)
         if hasattr(request, _ENTERED):
-            return None  # One gated handler calls another, as FormView.put does.
+            return None  # One gated handler has called another, as FormView.put does.
         bound = partial(site_call, before=before, request=request, rest=rest, kwargs=kwargs)
         return plain_call(
             action,

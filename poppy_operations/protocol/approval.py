@@ -18,10 +18,10 @@ LATEST_TIME = 10**15 - 1
 
 
 class MalformedApproval(ValueError):
-    """An approval whose required members are missing, of another type, or say nothing known.
+    """An approval with a required member that is missing, of another type, or of no known value.
 
-    ``operation_id`` and ``revision`` are those that it names where they can be read, so that no
-    answer returns a revision that it names.
+    ``operation_id`` and ``revision`` are those that the approval names, or ``None`` if they cannot
+    be read: no answer may return the revision that was named.
     """
 
     def __init__(
@@ -36,9 +36,9 @@ class MalformedApproval(ValueError):
 class ApprovalStatement:
     """What an agent states: that one revision of an operation is approved (5, 8.1).
 
-    ``operation_id`` and ``revision`` are IDs or ``""``: text that can be no ID names nothing that
-    we returned, and it goes no further. ``dropped`` names the optional members that came in a form
-    that is none of theirs; they count as missing.
+    ``operation_id`` and ``revision`` are IDs, or ``""`` if the text that came can be no ID: such
+    text names nothing that we returned, and is not kept. ``approved_at`` is in Unix seconds.
+    ``dropped`` names the optional members whose values are not accepted; they count as missing.
     """
 
     operation_id: str
@@ -63,12 +63,12 @@ class ApprovalStatement:
 
 
 def approval_from_header(value: str) -> ApprovalStatement | None:
-    """Read a ``Poppy-Approval`` field; ``None`` if it holds no approval, being unparsable or empty.
+    """Read a ``Poppy-Approval`` field (6, "APIs"); ``None`` if it is unparsable or empty.
 
-    Several fields arrive joined with commas, and of a member that comes twice the last one counts.
+    Several fields arrive joined with commas. If a member comes twice, the last one counts.
 
     Raises:
-        MalformedApproval: it can be parsed, but a required member is not as it must be.
+        MalformedApproval: the field can be parsed, but a required member is missing or wrong.
     """
     members = parse_dictionary(value)
     return _statement(members) if members else None
@@ -78,7 +78,7 @@ def approval_from_json(value: object) -> ApprovalStatement:
     """Read the approval of a tool call's ``_meta`` or of a message.
 
     Raises:
-        MalformedApproval: it is no object, or a required member is not as it must be.
+        MalformedApproval: the value is no object, or a required member is missing or wrong.
     """
     if not isinstance(value, Mapping):
         message = "An approval is an object."
@@ -92,10 +92,10 @@ def _statement(members: Mapping[str, object]) -> ApprovalStatement:
     approver = members.get("approver")
     if not isinstance(operation_id, str) or not isinstance(revision, str):
         raise _malformed(members, "An approval names an operation and a revision.")
-    # Its type first: a Token of a structured field equals its text.
+    # The type is checked first: a Token of a structured field equals its text.
     if not isinstance(approver, str) or approver not in APPROVERS:
         raise _malformed(members, "The approver of an approval is user or agent.")
-    # How the User answered says nothing where the agent approved, and is ignored there (6).
+    # If the agent approved, how the User answered says nothing, and is ignored (6).
     readers = _USER_MEMBERS if approver == "user" else _AGENT_MEMBERS
     dropped = tuple(name for name, fits in readers.items() if not _is_fine(members, name, fits))
     kept = {name: members.get(name) for name in readers if name not in dropped}
@@ -125,7 +125,7 @@ def _is_fine(members: Mapping[str, object], name: str, fits: Callable[[object], 
 
 
 def _is_time(value: object) -> bool:
-    # Neither judged against the clock nor against the expiry: it is the agent's statement.
+    # Not compared with the clock or with the expiry: the time is the agent's statement.
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LATEST_TIME
 
 

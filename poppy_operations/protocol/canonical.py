@@ -1,6 +1,6 @@
 """One text for each set of terms, and one for each request's content.
 
-Two texts are the same exactly when what they stand for is the same, so that a digest can stand in
+Two texts are equal if the terms, or the contents, are equal, and only then: a digest can stand in
 for either (3, "New terms"; 6, check 3). Terms are written by the site and shown to people: what has
 no exact JSON form is refused. Content comes from outside: everything has a text, and what cannot be
 compared equals nothing, not even itself.
@@ -27,7 +27,7 @@ LONGEST_DECIMAL = 128
 
 
 class UnrepresentableTerms(TypeError):
-    """Terms hold something that has no exact JSON form. The message names where."""
+    """Terms hold something that has no exact JSON form. The message names its path."""
 
 
 def canonical_terms(values: Mapping[str, object], *, resolve: Resolve | None = None) -> str:
@@ -40,8 +40,8 @@ def canonical_terms(values: Mapping[str, object], *, resolve: Resolve | None = N
     Args:
         values: objects, arrays, strings, integers within ±2**53, booleans, null and the above.
         resolve: asked once for each object that is none of these, a naive ``datetime`` included.
-            What it returns takes the object's place; it returns the object itself if it does not
-            know it either.
+            What it returns takes the object's place. If it does not know the object either, it
+            returns the object itself.
 
     Raises:
         UnrepresentableTerms: with the path of what has no exact form, such as
@@ -147,7 +147,7 @@ def _unrepresentable(path: str, why: str) -> NoReturn:
 
 
 class _TermsEncoder:
-    """Turns terms into what ``json`` writes exactly, or says where they cannot be."""
+    """Turns terms into what ``json`` writes exactly, or names the path of what has no such form."""
 
     def __init__(self, resolve: Resolve | None) -> None:
         self._resolve = resolve
@@ -177,7 +177,7 @@ class _TermsEncoder:
             if not isinstance(key, str):
                 _unrepresentable(path, f"keys are strings, and one is {_type_name(key)}")
             name = storable_text(key, f"{path} has a key that")
-            # A subclass of str can hash as it likes, and then be a key beside its own text.
+            # A subclass of str may hash differently: a dict then holds it beside the same text.
             if name in members:
                 _unrepresentable(path, f"has the key {name!r} twice")
             members[name] = self.plain(member, f"{path}.{name}", depth + 1)

@@ -1,4 +1,4 @@
-"""One text for the content of a request, by what it means (6, check 3)."""
+"""The canonical text of a request's content: one text for one meaning (6, check 3)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ DIGITS = 16
 SMALLEST_POINT = -4
 
 
-# What Python says of an object that says nothing of itself: another one each time.
+# In the text that Python gives an object without a text of its own: another one each time.
 _ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
 
 
@@ -56,17 +56,17 @@ def canonical_content(value: object, resolve: Resolve | None = None) -> str:
     """Return the canonical JSON text of a request's content, in ASCII.
 
     Numbers are compared by value (``1``, ``1.0`` and ``Decimal("1.00")`` are one), a string is
-    never a number, objects have no order and arrays do. Sets are arrays in a fixed order. What
-    JSON does not know is an object with one member that begins with ``$``; a string that begins so
-    gets a second one, hence nothing from outside can pass for it. A row of a database is its
-    primary key.
+    never a number, objects have no order and arrays do. Sets are arrays in a fixed order. A value
+    that JSON does not know becomes an object with one member whose name begins with ``$``. If a
+    string begins with ``$``, it gets a second one, so that nothing from outside can pass for such
+    an object. A row of a database is compared by its primary key.
 
-    It never raises. Content that cannot be read to its end (inside itself, over a hundred deep, an
-    open file, an object whose text fails or is another one each time) gets a text of its own: it
-    equals nothing, so no approval of other content covers it.
+    It never raises. If content cannot be read to its end (nested in itself, over a hundred deep, an
+    open file, an object whose text fails or is another one each time), it gets a text of its own:
+    it equals nothing, so no approval of other content covers it.
 
-    What is no plain JSON is first given to ``resolve``, which puts what we know in the place of
-    what the site's framework knows.
+    If the value is no plain JSON, ``resolve`` is first called with it: it puts objects that this
+    module knows in the place of objects of the site's framework.
     """
     try:
         return stable_content(value, resolve)
@@ -77,14 +77,14 @@ def canonical_content(value: object, resolve: Resolve | None = None) -> str:
 
 
 def is_unreadable(text: str) -> bool:
-    """Whether there is something in a canonical text that cannot be compared."""
+    """Whether a canonical text has a part that cannot be compared."""
     return '"$unreadable":' in text
 
 
 def stable_content(value: object, resolve: Resolve | None = None) -> str:
     """Return the canonical text, the same one each time.
 
-    Raises whatever the content raises, and ``Unreadable`` for what cannot be compared.
+    Raises whatever the content raises, and ``Unreadable`` if it cannot be compared.
     """
     text = plain_json(value)
     if text is None:
@@ -171,7 +171,7 @@ def _number(digits: str, exponent: int) -> str:
 
 def _mapping(value: Mapping[object, object], depth: int) -> str:
     _check(depth)
-    # Of a form's field with several values, items() gives only the last one.
+    # If a form's field has several values, items() gives only the last one.
     lists = getattr(value, "lists", None)
     items: Iterable[tuple[object, object]] = lists() if callable(lists) else value.items()
     members = sorted((*_key(key), _content(member, depth + 1)) for key, member in items)
@@ -179,7 +179,7 @@ def _mapping(value: Mapping[object, object], depth: int) -> str:
 
 
 def _key(key: object) -> tuple[str, str]:
-    """What a key is sorted by, and its text. Only what is no string keeps its single ``$``."""
+    """What a key is sorted by, and its text, with a single ``$`` only if the key is no string."""
     if isinstance(key, str):
         return str.__str__(key), string(key)
     text = f"${_content(key, 0)}"
@@ -227,14 +227,15 @@ def _own_text(value: object) -> str:
     if kind.__str__ is object.__str__ and kind.__repr__ is object.__repr__:
         raise Unreadable
     text = str(value)
-    # A function's, or that of an object which shows one within it.
+    # The address of a function, or one that an object shows of an object within it.
     if _ADDRESS.search(text):
         raise Unreadable
     return text
 
 
 def _primary_key(key: object) -> object:
-    # A row is what its key says; two rows may well have the same text. Without one it is no row.
+    # A row is compared by its key, since two rows may have the same text. If it has none, it is
+    # no row.
     if key is None:
         raise Unreadable
     return key
@@ -245,7 +246,7 @@ def _name(value: object) -> str:
 
 
 def _moment(value: datetime) -> str:
-    # One moment is one text, in whatever time zone it is written; a naive one is no moment.
+    # One moment has one text, whatever its time zone. A naive datetime is no moment.
     offset = value.utcoffset()
     if offset is None:
         return value.isoformat()
@@ -277,5 +278,5 @@ _BY_KIND: tuple[tuple[type, Callable[[Any, int], str]], ...] = (
     (memoryview, partial(_typed, "bytes", memoryview.hex)),
     (Enum, _enum),
 )
-# Almost everything in a request is exactly one of these; no search for them.
+# Almost everything in a request is of exactly one of these types, and needs no search.
 _BY_TYPE: dict[type, Callable[[Any, int], str]] = {**dict(_BY_KIND), dict: _mapping}

@@ -25,7 +25,7 @@ def error_body(code: str, **members: object) -> dict[str, object]:
     """Return the JSON body of a refusal: ``error`` first, then its other members.
 
     Raises:
-        ValueError: there is no such code, or a member is missing without which it says too little.
+        ValueError: there is no such code, or a member that the code needs is missing.
     """
     if code not in _ERRORS:
         message = f"There is no error code {code!r}."

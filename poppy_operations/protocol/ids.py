@@ -1,7 +1,7 @@
 """The identifiers that we read and make (3, 4; characters: spec 8.2).
 
-Those that we make are unguessable and lower case throughout: a database that compares without
-regard to case can then never take one for another.
+Those that we make cannot be guessed, and are in lower case: even if a database compares without
+regard to case, it never takes one for another.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ def new_revision(
 ) -> str:
     """Return a new ``revision``: its expiry in Unix seconds, ``-``, and 160 bits.
 
-    The bits depend on everything that the revision stands for and on a nonce, so that no two are
-    ever the same, whoever asks for whatever: neither other terms nor another owner can get this
-    one, and a request that failed with a revision is never answered with it again (3, 6).
+    The bits depend on everything that the revision stands for and on a nonce, so that no two
+    revisions are ever the same: neither other terms nor another owner can get this one, and if a
+    request failed with a revision, it is never answered with that revision again (3, 6).
     """
     nonce = secrets.token_hex(32)
     parts = [owner, operation_id, terms_digest, content_digest, expires_at, nonce]

@@ -20,11 +20,11 @@ class Interface:
 
     ``stores_body``: the body of an answer is stored, to be given again.
 
-    ``keeps_slot``: the slot of an operation stays taken once it was performed, so that a repeat
-    gets the answer again and no new operation.
+    ``keeps_slot``: the slot of an operation stays taken after the operation was performed, so that
+    a repeat gets the answer again and no new operation.
 
     ``repeated_while_performing``: a repeat gets a further revision of the operation that is being
-    performed. If not, it is told that the operation is unfinished.
+    performed. If not, the repeat is told that the operation is unfinished.
 
     ``approved_by``: whose approval counts.
     """
@@ -84,7 +84,7 @@ CONVERSATION = Interface(
     repeated_while_performing=False,
     approved_by="the User's agent",
 )
-# The Company's own approval, for whoever may not get an operation.
+# The Company's own approval, for askers who may not get an operation.
 REVIEW = Interface(
     "review",
     approvals_recorded=True,

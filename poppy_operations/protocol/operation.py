@@ -38,7 +38,7 @@ class ReturnedOperation:
 
 @dataclass(frozen=True)
 class DeclineStatement:
-    """That the Company declines an approval; nothing was performed (6).
+    """The Company declines an approval, and nothing was performed (6).
 
     ``reason`` is for the User, in plain language; ``alternative`` another way to do the action
     (spec 9.2), passed on as it is.

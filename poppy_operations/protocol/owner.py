@@ -12,8 +12,8 @@ from poppy_operations.protocol.canonical import digest
 class Owner:
     """The Personal Agent, its User and the account, or none, that an operation belongs to.
 
-    An operation can be approved by exactly the Sessions that have the same three. ``account`` is
-    ``None`` while signed out; ``client_id`` and ``user_id`` are ``None`` only in review, where the
+    Exactly the Sessions with the same three can approve the operation. ``account`` is
+    ``None`` while signed out; ``client_id`` and ``user_id`` are ``None`` only in review: the
     asker may be no Personal Agent.
     """
 

@@ -1,7 +1,7 @@
-"""The canonical text of what JSON can say, written by what is fast.
+"""The canonical text of plain JSON values, written fast.
 
-Bodies of several megabytes come from outside. Value by value in Python they cost seconds; here they
-cost about as much as their parsing. The text is the one that ``content`` writes of the same value.
+Bodies of several megabytes come from outside. Written value by value in Python, they would cost
+seconds; here they cost about as much as parsing. ``content`` writes the same text for a value.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ import re
 from collections.abc import Callable
 from itertools import chain, islice
 
-# What makes something that JSON holds of what it does not.
+# A function that puts what JSON can hold in the place of an object that JSON does not know.
 Resolve = Callable[[object], object]
 
 DEEPEST_CONTENT = 100
-# At one depth. Of what is inside itself there would be ever more.
+# At one depth. If a value is nested in itself, there are ever more of them.
 MOST_VALUES = 2_000_000
 # Smaller floats are written with all of their digits, as integers are.
 LARGE = 10**16
 
 _JSON = frozenset({dict, list, str, int, float, bool, type(None)})
 _STRING = frozenset({str})
-# In what is no string. Numbers are followed by one of these.
+# In the text between strings, where each number is followed by one of these.
 _POINT_ZERO = re.compile(r"\.0(?=[,\]}])")
 _MINUS_ZERO = re.compile(r"-0(?=[,\]}])")
 _LARGE_FLOAT = re.compile(r"(\d)(?:\.(\d+))?e\+(\d+)")
@@ -34,10 +34,10 @@ class Unreadable(ValueError):
 
 
 def plain_json(value: object) -> str | None:
-    """Return the canonical text of what a JSON parser could have returned, else ``None``.
+    """Return the canonical text of a value; ``None`` if no JSON parser could have returned it.
 
     Raises:
-        Unreadable: it is nested too deep.
+        Unreadable: the value is nested more than ``DEEPEST_CONTENT`` deep.
     """
     spelled = _are_numbers_spelled_alike(value)
     if spelled is None:
@@ -55,7 +55,7 @@ def string(value: str) -> str:
 
 
 def integer(digits: str) -> str:
-    """Return the canonical text of an integer: as it is, a large one without its last zeros."""
+    """Return the canonical text of an integer: if it is large, without the digits' last zeros."""
     significant = digits.rstrip("0")
     zeros = len(digits) - len(significant)
     is_large = len(digits.lstrip("-")) >= len(str(LARGE))
@@ -63,12 +63,12 @@ def integer(digits: str) -> str:
 
 
 def marked(text: str) -> str:
-    """Give a second ``$`` to each string that begins with one: it cannot pass for a tag of ours."""
+    """Give a second ``$`` to each string that begins with one, so that it passes for no tag."""
     return text.replace('"$', '"$$')
 
 
 def _are_numbers_spelled_alike(value: object) -> bool | None:
-    """Whether equal numbers have equal texts in JSON as it is written. ``None``: it is not JSON.
+    """Whether ``json`` writes equal numbers as equal texts; ``None`` if the value is not JSON.
 
     Level by level, so that each step looks at many values at once.
     """
@@ -105,7 +105,7 @@ def _has_other_spellings(level: list[object], kinds: set[type]) -> bool:
 
 def _spelled_alike(text: str) -> str:
     """Write each number of a JSON text in its one spelling."""
-    # Then each quotation mark begins or ends a string.
+    # Without the escaped ones, each quotation mark begins or ends a string.
     simple = text.replace("\\\\", "\\u005c").replace('\\"', "\\u0022")
     parts = simple.split('"')
     between = "\n".join(parts[0::2]) + ","

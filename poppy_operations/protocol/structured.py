@@ -23,9 +23,9 @@ class InnerList:
 
 
 def parse_dictionary(value: str) -> dict[str, object] | None:
-    """Read a Dictionary; ``None`` if it is none (the field then counts as absent, RFC 9651, 4.2).
+    """Read a Dictionary; ``None`` if the field is none: it counts as absent (RFC 9651, 4.2).
 
-    Of a key that comes twice the last value counts. Each type of value has a Python type of its
+    If a key comes twice, the last value counts. Each type of value has a Python type of its
     own: String ``str``, Integer ``int``, Decimal ``decimal.Decimal``, Boolean ``bool``, Byte
     Sequence ``bytes``, Date ``datetime``, Token and Display String types that are no ``str``, and
     :class:`InnerList`. Parameters are left out.
@@ -52,7 +52,7 @@ def declares_operations(value: str | None) -> bool:
     if parsed is None:
         return False
     items = cast("list[tuple[object, Mapping[str, object]]]", parsed)
-    # A Token equals its text in Python, and a Display String too; only a String is one.
+    # In Python a Token or a Display String equals its text, but only a String is a ``str``.
     return any(
         isinstance(item, str) and item == EXTENSION and string_member(parameters, "v") == VERSION
         for item, parameters in items
@@ -63,7 +63,7 @@ def poppy_operation(sid: str, ref: str) -> str:
     """Return the value of ``Poppy-Operation`` (4, "Websites").
 
     Raises:
-        ValueError: ``sid`` is not printable ASCII, or ``ref`` no reference.
+        ValueError: ``sid`` is not printable ASCII, or ``ref`` is no reference.
     """
     if not is_ref(ref):
         message = "A reference is 1 to 2048 of A-Z a-z 0-9 - _ and the full stop."

@@ -41,7 +41,7 @@ def api_declined(decline: DeclineStatement) -> dict[str, object]:
 
 
 def status(operation_id: str, status: Status) -> dict[str, object]:
-    """Return the state of an operation: of a look-up at ``endpoint`` (6), or of a performed one.
+    """Return the body that tells an operation's state, at ``endpoint`` (6) or to a repeat (7).
 
     Raises:
         ValueError: there is no such state.
@@ -76,15 +76,15 @@ def mcp_declined(decline: DeclineStatement) -> dict[str, object]:
 def mcp_unfinished() -> dict[str, object]:
     """Return the tool result while an operation is performing, or its outcome unknown (7).
 
-    No error: clients would read one as "not done". It names no operation, as there is nothing to
-    approve.
+    It is no error, since clients would read an error as "not done". It names no operation, since
+    there is nothing to approve.
     """
     text = "The action is in progress. Call again with the same approval to learn how it ended."
     return _tool_result(text, None, is_error=False)
 
 
 def mcp_performed_elsewhere(operation_id: str) -> dict[str, object]:
-    """Return the tool result for an approval of what another tool has performed (7)."""
+    """Return the tool result if another tool has performed the approved operation (7)."""
     text = "Already done. This approval was used for another request, and nothing was done again."
     return _tool_result(text, status(operation_id, "performed"), is_error=False)
 

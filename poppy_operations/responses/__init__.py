@@ -20,7 +20,7 @@ def respond(
     """Return the response for an answer of the gate.
 
     ``request`` is Django's own. A browser gets pages or, if its script wants JSON, objects without
-    the operation; a program gets JSON. Every response but the site's own may be stored by nobody.
+    the operation; a program gets JSON. Nobody may store a response, unless it is the site's own.
     ``action`` is for the log.
     """
     if isinstance(answer, SiteAnswer):

@@ -37,7 +37,7 @@ OurAnswer = (
 def api_answer(answer: OurAnswer, request: HttpRequest) -> HttpResponse:
     """Return an answer as JSON.
 
-    Raises what ``extra_members`` raises, and ``ValueError`` where the site's members would
+    Raises what ``extra_members`` raises, and ``ValueError`` if the site's members would
     overwrite the protocol's.
     """
     match answer:

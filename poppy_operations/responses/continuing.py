@@ -17,7 +17,7 @@ _NOT_REPEATABLE = re.compile(r"\r(?!\n)|(?<!\r)\n|\x00")
 
 @dataclass(frozen=True)
 class Continuing:
-    """A form of hidden fields: where it goes, how, and what it holds, in the order it came.
+    """A form of hidden fields: its method, address and encoding, and its fields as they came.
 
     The CSRF token is not among the fields; the page has a fresh one.
     """
@@ -34,10 +34,10 @@ class Continuing:
 
 
 def continuing_of(request: HttpRequest) -> Continuing | None:
-    """Return the form that repeats a request, or ``None`` where a form cannot do so completely.
+    """Return the form that repeats a request, or ``None`` if a form cannot do so completely.
 
-    So it is with uploads and with fields that ``sensitive_post_parameters`` names, which are not
-    echoed, with bodies that no form sent, and with methods that no form has.
+    It cannot if there are uploads or fields that ``sensitive_post_parameters`` names, which are not
+    echoed, if no form sent the body, or if no form has the method.
     """
     # Two slashes at its beginning would make a host of a path.
     address = escape_leading_slashes(request.get_full_path())
@@ -53,12 +53,12 @@ def continuing_of(request: HttpRequest) -> Continuing | None:
 
 
 def came_from(request: HttpRequest) -> str:
-    """Return the page of this site where the request was made, to go back to; else ``""``."""
+    """Return the page of this site to go back to: the referrer; ``""`` if it is no other page."""
     referrer = request.headers.get("Referer", "")
     is_here = url_has_allowed_host_and_scheme(
         referrer, {request.get_host()}, require_https=request.is_secure()
     )
-    # A request that a waiting page has made again names the very address that is waited at.
+    # If a waiting page has made the request again, the referrer is the waiting page itself.
     if not is_here or urlsplit(referrer).path == request.path:
         return ""
     return referrer

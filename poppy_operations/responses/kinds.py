@@ -12,7 +12,7 @@ _HTML = frozenset({"text/html", "application/xhtml+xml"})
 
 
 class BodyKind(Enum):
-    """A page, to htmx one in place of another; htmx's fragment, a Turbo frame's content; JSON."""
+    """A page; a page that htmx puts in place of another; htmx's fragment; a Turbo frame; JSON."""
 
     PAGE = "page"
     BOOSTED = "boosted"
@@ -49,7 +49,7 @@ _EXACT, _FAMILY, _ANYTHING = 2, 1, 0
 def _preference(
     request: HttpRequest, main_type: str, is_exact: Callable[[str], bool]
 ) -> tuple[float, int] | None:
-    """The quality that the most specific range gives, and how specific that is."""
+    """The quality that the most specific range gives, and how specific the range is."""
 
     def matching() -> Iterator[tuple[int, float]]:
         for accepted in request.accepted_types:

@@ -23,7 +23,7 @@ def is_stored(performance: Performance) -> bool:
 def replayed(performance: Performance) -> HttpResponse | None:
     """Return status, headers and bytes as they were first sent.
 
-    ``None`` where the body was not stored and the status promises one.
+    ``None`` if the body was not stored although the status promises one.
     """
     if performance.body is not None:
         return _again(performance, bytes(performance.body))
@@ -33,7 +33,7 @@ def replayed(performance: Performance) -> HttpResponse | None:
 
 
 def redirected(performance: Performance) -> HttpResponse | None:
-    """Return the stored redirect, or ``None`` where the answer was none."""
+    """Return the stored redirect, or ``None`` if the answer was no redirect."""
     is_redirect = 300 <= performance.status < 400
     return (
         _again(performance, b"")

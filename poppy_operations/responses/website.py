@@ -41,7 +41,7 @@ from poppy_operations.responses.kinds import VARY, BodyKind, kind_of
 from poppy_operations.responses.replays import redirected
 
 PAGE_TARGET = "poppy-operations"  # the id of what our pages and fragments say
-# htmx is told to show what it would not (it needs htmx.js for a 403), and where.
+# Tells htmx in which place to show an answer. To show a 403 at all, htmx needs htmx.js.
 HTMX = {
     BodyKind.BOOSTED: {"HX-Retarget": "body", "HX-Reswap": "innerHTML"},
     BodyKind.FRAGMENT: {"HX-Retarget": "body", "HX-Reswap": "afterbegin"},
@@ -64,7 +64,7 @@ class _Shown:
 def website_answer(answer: OurAnswer, request: HttpRequest) -> HttpResponse:
     """Return an answer as a browser can show it.
 
-    Raises what ``extra_members`` raises, and ``ValueError`` where the site's members would
+    Raises what ``extra_members`` raises, and ``ValueError`` if the site's members would
     overwrite the protocol's.
     """
     kind = kind_of(request)
@@ -97,10 +97,10 @@ def _waiting_page(request: HttpRequest, kind: BodyKind, answer: ApprovalRequired
     watch_url = reverse("poppy_operations:waiting", args=[answer.watch]) if answer.watch else ""
     if kind is BodyKind.JSON:
         body = wire.website_approval_required(extra_members(request, "website"))
-        # For fetch.js; a header, since what stands between may put a body of its own here.
+        # For fetch.js. In a header, since a proxy or middleware may put a body of its own here.
         status = {"Link": f'<{watch_url}>; rel="status"'} if watch_url else {}
         return _Shown("waiting", body, 403, {**headers, **status})
-    # Beside a fragment for htmx there still is what was pressed.
+    # htmx adds a fragment to the page, which still has the button that was pressed.
     continuing = None if kind is BodyKind.FRAGMENT else continuing_of(request)
     context = {
         "under_way": answer.under_way,

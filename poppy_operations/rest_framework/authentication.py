@@ -21,7 +21,7 @@ class PersonalAgentAuthentication(BaseAuthentication):
     """Authenticate a Personal Agent's request by its Session and access token.
 
     Put it first among a view's authentication classes. The user is the account's; a signed-out
-    Session is anonymous, and is challenged where the view's permissions want a user.
+    Session is anonymous, and is challenged if the view's permissions require a user.
     ``request.auth`` is the verified ``Session``. A request without ``Poppy-Session`` is left to
     the next class, unless it shows an agent's access token: an agent that leaves the header out is
     refused.
@@ -32,12 +32,12 @@ class PersonalAgentAuthentication(BaseAuthentication):
     def __bool__(self) -> bool:
         """Whether it authenticated anybody.
 
-        Django REST framework asks this before it answers 401, and not 403, to who may not pass.
+        If the request may not pass, Django REST framework asks this, to answer 401 and not 403.
         """
         return not self._signed_out
 
     def authenticate(self, request: Request) -> tuple[Any, Session] | None:
-        """Give the user and the Session, or ``None`` where the request shows neither."""
+        """Give the user and the Session, or ``None`` if the request shows neither."""
         plain = request._request  # noqa: SLF001  the only way to Django's own request
         asker = HttpAsker(plain)
         if not asker.shows_session():
@@ -57,7 +57,7 @@ class PersonalAgentAuthentication(BaseAuthentication):
 def _read_form(request: Request) -> None:
     """Let the view's own parsers read a form, before a token is looked for in it.
 
-    What they do not read, no token class of the view's reads either.
+    If they do not read the form, no token class of the view reads it either.
     """
     setattr(request._request, "auth", None)  # noqa: B010, SLF001  nothing is accepted yet
     if is_form_media_type(request.content_type):

@@ -17,15 +17,15 @@ from poppy_operations.sessions.verification import has_session
 class HasScope(BasePermission):
     """Require a scope of an agent's access token: ``permission_classes = [HasScope.of("a:b")]``.
 
-    An agent's signed-out Session is challenged. Of whoever else the site has authenticated it
-    asks nothing: give such users permissions of their own.
+    If an agent's Session is signed out, it is challenged. Nothing is required of others whom the
+    site has authenticated: give such users permissions of their own.
     """
 
     scope = ""
 
     @classmethod
     def of(cls, scope: str) -> type[HasScope]:
-        """Make the permission class for one scope. Raises ``TypeError`` for what is none."""
+        """Make the permission class for one scope. Raises ``TypeError`` if it is no scope."""
         require_scope("The scope of HasScope.of()", scope)
         return type("HasScope", (cls,), {"scope": scope})
 

@@ -19,7 +19,7 @@ def _object(required: Mapping[str, Any], **optional: Any) -> dict[str, Any]:
 
 
 def _error(*codes: str) -> dict[str, Any]:
-    # A pattern, where an enum would be: drf-spectacular gives each enum a component of its own.
+    # A pattern in place of an enum: drf-spectacular gives each enum a component of its own.
     return {"type": "string", "pattern": f"^({'|'.join(codes)})$"}
 
 
@@ -73,7 +73,7 @@ COMPONENTS: Mapping[str, dict[str, Any]] = {
 }
 
 NEEDS_APPROVAL = (
-    "Needs approval, where a Personal Agent asks for it: the request is refused with the "
+    "Needs approval if a Personal Agent asks for it: the request is refused with the "
     "operation, and performed once when the same request comes again with `Poppy-Approval`."
 )
 
@@ -85,7 +85,7 @@ _CHALLENGE = {"WWW-Authenticate": {"schema": _TEXT, "description": "The challeng
 
 @dataclass(frozen=True)
 class DocumentedAnswer:
-    """One more body of one status. The empty schema is anything, in the site's own form."""
+    """One more body of one status. The empty schema allows anything, in the site's own form."""
 
     status: int
     schema: str
@@ -96,7 +96,7 @@ class DocumentedAnswer:
 
     @property
     def schemas(self) -> tuple[str, ...]:
-        """The names of the components, and the empty one where the site has a form of its own."""
+        """The names of the components, and the empty one if the site has a form of its own."""
         return (self.schema, "") if self.own_form else (self.schema,)
 
 

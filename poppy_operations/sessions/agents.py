@@ -32,7 +32,7 @@ class UnknownAgent(LookupError):
 
 
 def find_agent(client_id: str) -> Agent | None:
-    """Give the agent with exactly this client ID, allowed or revoked. One query."""
+    """Give the agent with exactly this client ID, if it is listed, even revoked. One query."""
     agent = listed_agents().filter(client_id=client_id).first()
     # Some databases compare without regard to case or trailing spaces. A client ID is exact.
     return agent if agent is not None and agent.client_id == client_id else None
@@ -70,13 +70,13 @@ def add_agent(
     jwks_uri: str = "",
     again: bool = False,
 ) -> Agent:
-    """Put an agent on the allow-list, with its key set or the URL where that is.
+    """Put an agent on the allow-list, with its key set or the URL of its key set.
 
-    An agent that is there already gets the new name and keys. One that was revoked is allowed
-    again only where ``again`` says so: a script that gives agents their keys must not undo it.
+    If the agent is listed already, it gets the new name and keys. If it was revoked, it is allowed
+    again only with ``again``: a script that gives agents their keys must not undo a revocation.
 
     Raises:
-        ValueError: the agent was revoked and ``again`` is not said, the client ID is no HTTPS URL
+        ValueError: the agent was revoked and ``again`` is false, the client ID is no HTTPS URL
             (HTTP in DEBUG), not exactly one of ``jwks`` and ``jwks_uri`` is given, ``jwks`` has no
             usable key, ``jwks_uri`` is not on the client ID's host, or another agent's client ID
             differs only in case.
@@ -110,10 +110,10 @@ def revoke_agent(client_id: str) -> Agent:
 
 
 def refresh_keys(agent: Agent, *, now: datetime | None = None) -> None:
-    """Load the agent's key set now, however recently that was tried: for operators.
+    """Load the agent's key set now, even if that was tried a moment ago: for operators.
 
     Raises:
-        ValueError: its keys were given when it was added; there is nowhere to load them from.
+        ValueError: its keys were given when it was added; there is no URL to load them from.
         KeysUnavailable: the key set could not be loaded; the log says why.
 
     """
@@ -188,7 +188,7 @@ class AgentKeys(KeySource):
         self._read()
 
     def matching(self, *, alg: object, kid: object, now: int) -> tuple[PublicKey, ...]:
-        """Give the keys, which for keys that were given by hand takes no loading."""
+        """Give the keys. If they were given by hand, nothing is loaded."""
         if not self._agent.jwks_uri:
             return matching_keys(self.state.keys, alg=alg, kid=kid)
         return super().matching(alg=alg, kid=kid, now=now)
@@ -199,7 +199,7 @@ class AgentKeys(KeySource):
             super().keep_fresh(now)
 
     def claim(self, now: int) -> bool:
-        """Take this try, in the agent's row and, should that be rolled back, in this process."""
+        """Take this try, in the agent's row and, in case that is rolled back, in this process."""
         earlier = stored(now - RELOAD_AT_MOST_EVERY)
         due = Q(keys_tried_at__isnull=True) | Q(keys_tried_at__lte=earlier)
         rows = listed_agents().filter(due, pk=self._agent.pk, jwks_uri=self._agent.jwks_uri)
@@ -207,7 +207,7 @@ class AgentKeys(KeySource):
         if tries.take(key, now) and rows.update(keys_tried_at=stored(now)):
             self.state = replace(self.state, tried_at=now)
             return True
-        self._read_again()  # somebody else is at it, or has just been
+        self._read_again()  # another request is loading the keys, or has just tried
         return False
 
     def load(self) -> str:
@@ -216,7 +216,7 @@ class AgentKeys(KeySource):
         return parsed_key_set(fetch(self._agent.jwks_uri, host=host))
 
     def store(self, state: KeySetState) -> None:
-        """Keep the state in the row, unless the row has gone on since the claim."""
+        """Keep the state in the row, unless the row has changed since the claim."""
         rows = listed_agents().filter(
             pk=self._agent.pk,
             jwks_uri=self._agent.jwks_uri,
@@ -239,9 +239,9 @@ def _stored_or_none(seconds: int | None) -> datetime | None:
 
 
 class Tries:
-    """When this process last tried to load which keys.
+    """When this process last tried to load each key set.
 
-    The agent's row knows that too; but where a request's transaction is rolled back, as after a
+    The agent's row holds that too. But if a request's transaction is rolled back, as after a
     refusal in Django REST framework, the row forgets, and each request would fetch again.
     """
 

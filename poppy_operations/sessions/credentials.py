@@ -1,4 +1,4 @@
-"""Access tokens in a request without a Session, in every place where a lenient reader finds them.
+"""Access tokens in a request, in every place in which a lenient reader finds them.
 
 The three places of RFC 6750 are not read as the RFC says but as servers do: with any white space,
 in any case, doubled, and joined by commas. What is read here is judged by ``Company.client_of``.
@@ -26,10 +26,10 @@ _JWT = re.compile(r"(?<![A-Za-z0-9_.-])ey[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z
 
 
 def accepted_credential(request: HttpRequest) -> object | None:
-    """What the site's own authentication has accepted, where it says so.
+    """The credential that the site's own authentication has accepted, if it says so.
 
-    Django REST framework keeps it as ``auth`` at Django's request as well, and django-ninja there
-    alone. ``None``: nothing is known to be accepted, or a cookie or a password was.
+    Django REST framework keeps it as ``auth`` at Django's request as well, and django-ninja only
+    there. ``None``: nothing is known to be accepted, or a cookie or a password was.
     """
     credential: object | None = getattr(request, "auth", None)
     return credential
@@ -43,15 +43,15 @@ def shown_tokens(request: HttpRequest) -> list[str]:
 
 
 def tokens_beside(request: HttpRequest, bearer: str | None) -> list[str]:
-    """The access tokens in a request beside the one that its Session speaks of."""
+    """The access tokens in a request other than ``bearer``, the one that its Session speaks of."""
     in_header = _tokens_of(request.META.get("HTTP_AUTHORIZATION", ""))
     tokens = _distinct([*in_header, *_tokens_outside_headers(request)])
     return [token for token in tokens if token != bearer]
 
 
 def _tokens_outside_headers(request: HttpRequest) -> list[str]:
-    # The query as it came as well: the charset of the content changes how Django reads it, and
-    # others not.
+    # The raw query is read as well: the charset of the content changes how Django reads the query,
+    # and not how others do.
     query = parse_qsl(request.META.get("QUERY_STRING", ""))
     tokens = [
         *request.GET.getlist(FIELD),

@@ -27,7 +27,10 @@ LONGEST_DELEGATION: Final = 24 * 3600
 
 @dataclass(frozen=True)
 class Delegation:
-    """A verified delegation; ``key_set`` is the digest of the agent's key set that vouched."""
+    """A verified delegation. ``key_set`` is the digest of the agent's key set that vouched for it.
+
+    Times are in seconds since 1970 (UTC).
+    """
 
     client_id: str
     key: PublicKey
@@ -36,7 +39,7 @@ class Delegation:
     key_set: bytes
 
     def holds(self, agent: Agent, *, leeway: int, now: int) -> bool:
-        """Whether it is still this agent's word, by the keys that the agent has now."""
+        """Whether the delegation still holds: for this agent, by its keys of now, at this time."""
         return (
             self.client_id == agent.client_id
             and self.key_set == _digest(agent)

@@ -1,7 +1,7 @@
-"""Fetching a key set from an address that a stranger chose, without being led astray.
+"""Fetching a key set from an address that a stranger chose, and from no other address.
 
 The name is resolved once, every address is checked, and the connection goes to a checked address:
-a name that changes its mind between check and connection gains nothing. One deadline covers
+even if the name resolves to another one later, that gains nothing. One deadline covers
 resolving, connecting, each byte of the answer and redirects. Proxies in the environment are not
 used, since a proxy would resolve the name again.
 """
@@ -38,7 +38,7 @@ _NAT64: Final = ip_network("64:ff9b::/96")
 
 
 class FetchFailed(Exception):
-    """The document could not be had. The message says why, for the Company's log."""
+    """The document could not be fetched. The message says why, for the Company's log."""
 
 
 def checked_url(url: str) -> SplitResult:
@@ -65,8 +65,9 @@ def checked_url(url: str) -> SplitResult:
 def fetch(url: str, *, host: str | None = None) -> bytes:
     """Get a document of 100 kB or less in 5 seconds or less, over HTTPS.
 
-    With ``host``, what a stranger chose: the URL has to be of that host, and its addresses public
-    (in DEBUG, any). Without, the URL is the Company's own setting. Redirects stay on the host.
+    With ``host``, a stranger chose the URL: it has to be on that host, and the host's addresses
+    have to be public (in DEBUG, any). Without, the URL is the Company's own setting. Redirects
+    stay on the host.
 
     Raises:
         FetchFailed: whatever went wrong.
@@ -80,7 +81,7 @@ def fetch(url: str, *, host: str | None = None) -> bytes:
             raise FetchFailed(message)
         return _follow(parts, deadline, public=host is not None and not settings.DEBUG)
     except (OSError, HTTPException, ValueError) as error:
-        # Of the errors' own texts only ours are free of what the other side sent.
+        # The text of any error that is not ours may hold what the other side sent.
         message = f"Fetching failed: {type(error).__name__}."
         raise FetchFailed(message) from error
 
@@ -152,7 +153,7 @@ def _connect(parts: SplitResult, deadline: float, *, public: bool) -> socket.soc
     host = parts.hostname or ""
     addresses = _resolve_host(host, _port(parts), deadline)
     for *_, address in addresses:
-        # One bad address spoils all: a mixture is how rebinding looks.
+        # One bad address refuses them all: DNS rebinding shows itself as a mixture.
         if public and not is_public(address[0]):
             message = "The host has an address that is not public."
             raise FetchFailed(message)
@@ -175,7 +176,7 @@ def _first_connection(addresses: list[Any], deadline: float) -> socket.socket:
     for index, (family, kind, protocol, _, address) in enumerate(addresses):
         connection = socket.socket(family, kind, protocol)
         try:
-            # A share of the time for each: one that is silent must not use it all up.
+            # Each address gets a share of the time: a silent one must not use it all up.
             connection.settimeout(_remaining(deadline) / (len(addresses) - index))
             connection.connect(address)
         except OSError as error:
@@ -208,7 +209,7 @@ def _resolve_host(host: str, port: int, deadline: float) -> list[Any]:
 
 
 def is_public(address: str) -> bool:
-    """Whether an IP address is one of the public internet, IPv4 inside IPv6 looked through."""
+    """Whether an IP address is one of the public internet. IPv4 mapped to IPv6 counts as IPv4."""
     ip: IPv4Address | IPv6Address = ip_address(address.partition("%")[0])
     if isinstance(ip, IPv6Address):
         if ip.sixtofour is not None or ip.teredo is not None or ip.is_site_local:
@@ -247,7 +248,8 @@ class _Client(HTTPConnection):
 class _Timed:
     """What http.client needs of a socket, with one deadline for all of it.
 
-    A socket's own timeout begins anew with every byte, so that a drop a second lasts for ever.
+    A socket's own timeout begins anew with every byte: an answer of one byte a second would never
+    end.
     """
 
     def __init__(self, connection: socket.socket, deadline: float) -> None:

@@ -26,7 +26,7 @@ _JWS = jwt.PyJWS(algorithms=list(ALGORITHMS))
 
 
 class BadJwt(ValueError):
-    """The text is no JWT that we accept. The message has nothing of it but names of members."""
+    """The text is no JWT that we accept. The message repeats nothing of it but names of members."""
 
 
 def unverified_header(token: str) -> dict[str, object]:

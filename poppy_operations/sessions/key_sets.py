@@ -1,4 +1,4 @@
-"""Key sets that are published at a URL: when to load them again, and how long old ones serve.
+"""Key sets that are published at a URL: when to load them again, and how long to use old ones.
 
 One rule for the agents' key sets, kept in their rows, and the token issuer's, kept in memory.
 """
@@ -38,11 +38,11 @@ class KeySetState:
     failing_since: int | None = None
 
     def is_fresh(self, now: int) -> bool:
-        """Whether the keys need no loading again, so that a removed key is soon gone."""
+        """Whether the keys are recent. If not, they are loaded again, so that removed keys go."""
         return self.loaded_at is not None and now - self.loaded_at < FRESH_FOR
 
     def may_be_tried(self, now: int) -> bool:
-        """Whether a new try is allowed, failed ones counted."""
+        """Whether a new try is allowed; failed tries count as well."""
         return self.tried_at is None or now - self.tried_at >= RELOAD_AT_MOST_EVERY
 
     def is_usable(self, now: int) -> bool:
@@ -74,7 +74,7 @@ class KeySource(ABC):
 
     @abstractmethod
     def claim(self, now: int) -> bool:
-        """Take this try for oneself, so that others do not load at the same time."""
+        """Take this try, so that nobody else loads at the same time; false if it is taken."""
 
     @abstractmethod
     def load(self) -> str:
@@ -82,7 +82,7 @@ class KeySource(ABC):
 
     @abstractmethod
     def store(self, state: KeySetState) -> None:
-        """Keep the state after a try that was claimed."""
+        """Keep the state that results from a claimed try."""
 
     def matching(self, *, alg: object, kid: object, now: int) -> tuple[PublicKey, ...]:
         """Give the keys for ``alg`` and ``kid``, loading the set again if that may help.
@@ -118,7 +118,7 @@ class KeySource(ABC):
             self.reload(now)
 
     def reload(self, now: int) -> bool:
-        """Load the set now and keep what came of it; whether it could be loaded."""
+        """Load the set now, keep the result, and return whether the set could be loaded."""
         try:
             keys = self.load()
         except (FetchFailed, MalformedKeySet) as error:
@@ -134,7 +134,7 @@ class KeySource(ABC):
         return True
 
     def unavailable(self) -> KeysUnavailable:
-        """Give the refusal that says so."""
+        """Give the refusal of a request that needs this key set."""
         message = f"The key set of {self.name} cannot be loaded."
         return KeysUnavailable(message, retry_after=RELOAD_AT_MOST_EVERY)
 

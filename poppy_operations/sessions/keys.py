@@ -44,7 +44,7 @@ _Key = ec.EllipticCurvePublicKey | ed25519.Ed25519PublicKey | rsa.RSAPublicKey
 
 
 class UnusableKey(ValueError):
-    """A JWK that is none, or whose key is not accepted. The message says why."""
+    """What should be a JWK is none, or its key is not accepted. The message says why."""
 
 
 class MalformedKeySet(ValueError):
@@ -53,7 +53,7 @@ class MalformedKeySet(ValueError):
 
 @dataclass(frozen=True)
 class PublicKey:
-    """A key that checks signatures, with the one algorithm that it does it by."""
+    """A key that checks signatures, with the one algorithm that it checks them by."""
 
     alg: str
     key: _Key
@@ -128,8 +128,8 @@ def _check_rsa(key: rsa.RSAPublicKey) -> None:
 def is_of_roca_form(modulus: int) -> bool:
     """Whether an RSA modulus is one of those that a faulty generator made, and can be factored.
 
-    Both of its primes are powers of 65537 modulo each of the first primes, and so is it. By chance
-    that is true of one modulus in 2**27 or fewer.
+    Both primes of such a modulus are powers of 65537 modulo each of the first primes, and so is
+    the modulus. By chance that is true of one modulus in 2**27 or fewer.
     """
     return all(modulus % prime in powers for prime, powers in _ROCA_POWERS.items())
 
@@ -137,8 +137,8 @@ def is_of_roca_form(modulus: int) -> bool:
 def usable_key_set(document: object) -> str:
     """Reduce a JWK set to the keys that are usable, as JSON text.
 
-    What is left has ``kid``, ``alg`` and the public members only: a set with keys for other ends
-    is fine, and nothing else that somebody publishes is stored.
+    Each key keeps its ``kid``, ``alg`` and public members only. A set may also have keys for other
+    purposes, and nothing else that it holds is stored.
 
     Raises:
         MalformedKeySet: the document is no object with a list ``keys``, or that list is too long.
@@ -185,10 +185,10 @@ def _kept_members(jwk: object) -> dict[str, str] | None:
 def matching_keys(
     key_set: str | Mapping[str, Any], *, alg: object, kid: object
 ) -> tuple[PublicKey, ...]:
-    """Give the usable keys of a set with that algorithm and ``kid``; ``None`` is any.
+    """Give the usable keys of a set with that algorithm and ``kid``; ``None`` is any ``kid``.
 
-    There may be several: nothing keeps a set from using a ``kid`` twice. A set that cannot be
-    read has none.
+    There may be several: nothing keeps a set from using a ``kid`` twice. If the set cannot be
+    read, there are none.
     """
     try:
         document = json.loads(key_set or "{}") if isinstance(key_set, str) else key_set

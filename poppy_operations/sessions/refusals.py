@@ -13,13 +13,13 @@ class SessionRefused(Exception):
 
 
 class InvalidSession(SessionRefused):
-    """``invalid_session``: the Session JWT is missing where it is needed, or a check failed."""
+    """``invalid_session``: the Session JWT is needed and missing, or a check of it failed."""
 
 
 class InvalidToken(SessionRefused):
     """``invalid_token``: the Session stands, but its access token is bad or has expired.
 
-    ``client_id`` is whom the token was issued to, where that is known all the same.
+    ``client_id`` is whom the token was issued to, if that is known all the same.
     """
 
     def __init__(self, message: str, *, client_id: str | None = None) -> None:

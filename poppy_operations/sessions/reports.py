@@ -17,7 +17,7 @@ _HIDING: dict[type, type[HidesAgents]] = {}
 
 
 def hide_from_reports(request: HttpRequest) -> None:
-    """Let reports on a request show neither its Session nor an approval, whatever the site shows.
+    """Let reports on a request show no Session and no approval, even if the site shows headers.
 
     Everything else is left to the site's own ``DEFAULT_EXCEPTION_REPORTER_FILTER``.
     """
@@ -26,7 +26,7 @@ def hide_from_reports(request: HttpRequest) -> None:
 
 
 def hide_our_frames(request: HttpRequest) -> None:
-    """The same for any request, such as a browser's: this package's frames hold terms as well."""
+    """Hide this package's frames in reports on a request, such as a browser's: they hold terms."""
     before = get_exception_reporter_filter(request)
     if not isinstance(before, HidesAgents):
         # Django looks for it there.
@@ -37,7 +37,7 @@ class HidesAgents(SafeExceptionReporterFilter):
     """Hides the protocol's headers, and outside DEBUG the values that this package worked with."""
 
     def get_safe_request_meta(self, request: HttpRequest) -> dict[str, Any]:
-        """Give the request's META; of the protocol's headers only that they were there."""
+        """Give the request's META, without the values of the protocol's headers."""
         meta: dict[str, Any] = super().get_safe_request_meta(request)
         hidden = {
             name: self.cleansed_substitute for name in meta if name.startswith(_HEADER_PREFIX)
@@ -47,7 +47,7 @@ class HidesAgents(SafeExceptionReporterFilter):
     def get_traceback_frame_variables(
         self, request: HttpRequest | None, tb_frame: FrameType
     ) -> Any:
-        """Give a frame's variables; of this package's frames none: they hold Sessions and terms."""
+        """Give a frame's variables; if it is this package's, their names: they hold Sessions."""
         module = str(tb_frame.f_globals.get("__name__", ""))
         if module.partition(".")[0] == _PACKAGE and self.is_active(request):
             return [(name, self.cleansed_substitute) for name in tb_frame.f_locals]

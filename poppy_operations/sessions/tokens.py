@@ -1,6 +1,6 @@
 """Access tokens beside a Session: JWTs of the Company's token issuer (RFC 9068).
 
-Replaceable: a site with other tokens (introspection, its identity provider's library) gives
+If a site has other tokens (introspection, its identity provider's library), it gives
 ``SessionVerifier`` a ``TokenVerifier`` of its own.
 """
 
@@ -70,9 +70,9 @@ class TokenVerifier:
             raise InvalidToken(message) from None
 
     def looks_like_token(self, text: str) -> bool:
-        """Whether a JWT in another place than access tokens come in says that it is one.
+        """Whether a JWT that came in another place, such as a cookie, says it is an access token.
 
-        Such as a cookie's, of which most are something else. Nobody is asked, and no key needed.
+        Most JWTs in such places are something else. Nobody is asked, and no key is needed.
         """
         try:
             header, claims = unverified_header(text), unverified_claims(text)
@@ -81,9 +81,9 @@ class TokenVerifier:
         return is_of_type(header, AT_JWT) and claims.get("iss") == conf.token_issuer
 
     def claims(self, token: str, *, now: int) -> dict[str, object]:
-        """Give the claims of a token by the issuer that is valid now.
+        """Give the claims of a token that the issuer signed and that is valid now.
 
-        Raises BadJwt, or InvalidToken where it is the issuer's and not valid here and now.
+        Raises BadJwt, or InvalidToken if the issuer signed it but it is not valid here and now.
         """
         header = unverified_header(token)
         if not is_of_type(header, AT_JWT):

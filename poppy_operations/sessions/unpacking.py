@@ -11,11 +11,11 @@ _RAW: Final = -zlib.MAX_WBITS
 
 
 class BadEncoding(Exception):
-    """The body cannot be unpacked, or is too large when it is. The message says why."""
+    """The body cannot be unpacked, or is too large once it is unpacked. The message says why."""
 
 
 def unpacked(body: bytes, content_encoding: str, *, largest: int) -> bytes:
-    """Give the document of a body by its ``Content-Encoding``, at most ``largest`` bytes of it.
+    """Give the document of a body by its ``Content-Encoding``, if it has ``largest`` bytes or less.
 
     Raises:
         BadEncoding: another encoding than gzip and deflate, more than one, damaged or too large.

@@ -55,9 +55,10 @@ _BEARER = re.compile(r"bearer(?:\s+(.*))?", re.IGNORECASE | re.DOTALL)
 
 @dataclass(frozen=True)
 class SessionHeaders:
-    """The headers that a Session is read from, raw; ``None`` where a request has not got one.
+    """The headers that a Session is read from, raw; ``None`` if a request has no such header.
 
-    Several of a kind arrive joined by commas, as web servers join them, and are refused as such.
+    Web servers join several headers of one name with commas. Joined ones are refused, except for
+    the extensions, which are a list.
     """
 
     session: str | None = field(repr=False)
@@ -128,7 +129,7 @@ class SessionVerifier:
             raise InvalidVersion(message)
 
     def bearer_token(self, authorization: str | None) -> str | None:
-        """Give the access token that was sent, however malformed, or ``None``."""
+        """Give the access token that was sent, even if it is malformed, or ``None``."""
         match = _BEARER.fullmatch((authorization or "").strip())
         return None if match is None else match[1] or ""
 
@@ -166,7 +167,7 @@ class SessionVerifier:
     def agent(self, client_id: str) -> Agent:
         """Give the agent if it is on the allow-list now.
 
-        Raises InvalidSession, and KeysUnavailable where the database cannot be asked.
+        Raises InvalidSession, or KeysUnavailable if the database cannot be asked.
         """
         try:
             agent = find_agent(client_id)

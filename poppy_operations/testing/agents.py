@@ -62,7 +62,7 @@ def compact_jwt(
 ) -> str:
     """Sign a compact JWT; header and claims may be any bytes, and the key any key.
 
-    ``algorithm`` is what signs, whatever the header says. ``none`` leaves the signature empty.
+    ``algorithm`` signs, whatever the header says. If it is ``none``, the signature is empty.
     """
     signed = b".".join(_base64url(_json_bytes(part)) for part in (header, claims))
     signature = get_default_algorithms()[algorithm].sign(signed, key)
@@ -124,7 +124,7 @@ class PersonalAgent:
         algorithm: str | None = None,
         **claims: object,
     ) -> str:
-        """Sign a delegation: the published key's word for ``session_key``."""
+        """Sign a delegation, by which the published key vouches for ``session_key``."""
         issued_at = _epoch(now)
         return compact_jwt(
             _replaced({"alg": self.algorithm, "kid": self.kid}, header or {}),
@@ -155,7 +155,7 @@ class PersonalAgent:
         algorithm: str | None = None,
         **claims: object,
     ) -> str:
-        """Sign a Session JWT for one request. Without ``delegation`` the last good one serves."""
+        """Sign a Session JWT for one request, with the last valid delegation if none is given."""
         issued_at = _epoch(now)
         ath = ABSENT
         if access_token is not None:

@@ -1,7 +1,7 @@
-"""``endpoint``: where the Personal Agent gets operations of the website and approves them (4, 6).
+"""``endpoint``, at which a Personal Agent gets the website's operations and approves them (4, 6).
 
-Deaf to cookies and to whatever the site tells Django REST framework, its exception handler
-included: what an agent is answered here is the protocol's matter alone.
+It ignores cookies and whatever the site tells Django REST framework, its exception handler
+included: the protocol alone says what an agent is answered here.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class OperationsEndpoint(APIView):
     schema = None  # The protocol describes it, and no OpenAPI document of the site.
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        """Answer a request; without operations on the website there is nothing here (2)."""
+        """Answer a request, or with 404 if no action is offered on the website (2)."""
         if not registry.on_website:
             raise Http404
         return super().dispatch(request, *args, **kwargs)
@@ -81,7 +81,7 @@ class OperationsEndpoint(APIView):
 
 
 def _reference(request: HttpRequest) -> object:
-    """The ``ref`` of the body, as odd as it is; ``None`` where the body holds none."""
+    """The ``ref`` of the body, whatever it is; ``None`` if the body holds none."""
     if request.content_type != "application/json":
         return None
     try:

@@ -1,6 +1,6 @@
 """The browser join (core profile): an agent gets a ticket, its browser redeems it.
 
-A reference implementation. A site whose identity provider joins browsers has no need of it.
+A reference implementation. A site whose identity provider joins browsers does not need it.
 """
 
 from __future__ import annotations
@@ -183,8 +183,8 @@ def _cookie_members(cookie: object) -> tuple[object, object]:
 def ticket(request: HttpRequest, ticket: str) -> HttpResponse:
     """Join the browser that opens the address of a ticket.
 
-    A browser with a login of its own is asked first, since whoever sends its User here may not
-    be the User's agent. Used, expired and unknown tickets look the same.
+    If the browser has a login of its own, its user is asked first: whoever sent the user here may
+    not be the user's agent. Used, expired and unknown tickets look the same.
     """
     now = instants.now()
     foreign = _foreign_navigation(request)
@@ -206,7 +206,7 @@ def ticket(request: HttpRequest, ticket: str) -> HttpResponse:
 
 
 def _foreign_navigation(request: HttpRequest) -> str:
-    """Why it was not the User's or the agent's own hand that opened the address, if it was not."""
+    """Why neither the User nor the agent opened the address by hand; ``""`` if one of them may."""
     if "prefetch" in request.headers.get("Sec-Purpose", request.headers.get("Purpose", "")):
         return "The browser only fetched its address in advance."
     site = request.headers.get("Sec-Fetch-Site")

@@ -1,4 +1,4 @@
-"""What a waiting page asks: where the operation that it waits for stands (design: website)."""
+"""What a waiting page asks: the state of the operation that it waits for (design: website)."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ NEEDS_UPDATE = "CSRF_COOKIE_NEEDS_UPDATE"
 def waiting(request: HttpRequest, watch: str) -> HttpResponse:
     """Say ``waiting``, ``approved``, ``performing``, ``performed`` or ``unknown``.
 
-    Only to the browser whose page it is, while its join lives; all else is unknown. With
-    ``approved`` comes the browser's CSRF token, which a login since may have changed. The Django
+    Only the browser whose page it is, with a live join, is told the state; others get ``unknown``.
+    With ``approved`` comes the browser's CSRF token: a login may have changed it. The Django
     session is not written, so that an open page neither keeps it alive nor undoes what another
     request of the browser writes meanwhile.
     """
@@ -49,7 +49,7 @@ def waiting(request: HttpRequest, watch: str) -> HttpResponse:
 
 
 def _csrf_token(request: HttpRequest, status: str) -> dict[str, str]:
-    # Only where there is one: a new one might be kept in the Django session.
+    # Only if there is one: a new one might be kept in the Django session.
     if status != "approved" or "CSRF_COOKIE" not in request.META:
         return {}
     needs_update = request.META.get(NEEDS_UPDATE, False)
@@ -61,12 +61,12 @@ def _csrf_token(request: HttpRequest, status: str) -> dict[str, str]:
 class _SavedIfWritten(SessionBase):
     """A Django session that is saved only if somebody wrote to it.
 
-    ``SESSION_SAVE_EVERY_REQUEST`` saves all others too, but those that cannot tell whether they
-    are empty: nobody else asks for that.
+    With ``SESSION_SAVE_EVERY_REQUEST``, Django saves all others too, unless they cannot tell
+    whether they are empty. Nobody but Django's middleware asks a session that.
     """
 
     def is_empty(self) -> bool:
-        """Whether there is nothing in it; an ``AttributeError`` while it is as it was read."""
+        """Whether it is empty. Raises ``AttributeError`` if nobody has written to it."""
         if not self.modified:
             raise AttributeError
         return super().is_empty()

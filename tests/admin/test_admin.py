@@ -607,7 +607,7 @@ def test_what_is_under_way_stands_in_the_history(operator: Client, listed: Agent
     fields = {"state": "performing", "effects": "external", "started_at": NOW}
     mine = tell(listed, **fields, lease_until=NOW + timedelta(days=9999)).operation
     page = text(operator.get(url(Operation, of=mine)))
-    assert "Begun to perform" in page
+    assert "Attempt begun" in page
     assert "It is being performed." in page
     assert "Nobody knows" not in page
     Operation.objects.update(outcome_unknown_since=NOW)
@@ -625,7 +625,7 @@ def test_a_settled_attempt_keeps_its_place_in_the_history(
     Settlement.objects.update(started_at=started_at, unknown_since=unknown_since)
     page = text(operator.get(url(Operation, of=told.operation)))
 
-    assert "Begun to perform" in page
+    assert "Attempt begun" in page
     assert ("Nobody knows whether it took effect" in page) is (unknown_since is not None)
 
 

@@ -87,7 +87,7 @@ def test_what_is_settled_as_performed_is_answered_as_it_was_settled(
     page = text(client.get(url(Operation, of=row)))
     assert "outcome unknown" in page
     assert "Settle …" in page
-    incident = ["Begun to perform", "Nobody knows whether it took effect"]
+    incident = ["Attempt begun", "Nobody knows whether it took effect"]
     assert [words for words in incident if words in page] == incident
     answer = json.dumps({"transfer_id": "tr_7"})
     done = settle(client, row, attempt=row.attempt, **PERFORMED, answer=answer)
@@ -225,7 +225,7 @@ def test_an_attempt_that_runs_cannot_be_settled(settler: Client, clock: Any) -> 
     clock.move_to(NOW + timedelta(seconds=61))
     assert "Settle …" in text(settler.get(url(Operation, of=revision.operation)))
     page = text(settler.get(_settle_page(revision.operation)))
-    assert "make sure that no process is still at it" in page
+    assert "Make sure that no process is still working on it" in page
 
     assert "Settled as" in text(settle(settler, revision.operation, **NOT_PERFORMED))
 
@@ -273,9 +273,9 @@ def test_a_database_in_the_way_settles_nothing_and_says_so(
         ({**PERFORMED, "status": "503"}, "less than or equal to 299"),
         ({**PERFORMED, "answer": "{"}, "Enter a valid JSON."),
         ({**PERFORMED, "answer": "[1]"}, "An answer is a JSON object, in braces."),
-        ({**PERFORMED, "answer": '{"a": NaN}'}, "JSON has no infinity"),
+        ({**PERFORMED, "answer": '{"a": NaN}'}, "JSON has neither infinity"),
         ({**PERFORMED, "answer": json.dumps({"a": "x" * 70_000})}, "cannot be stored"),
-        ({**NOT_PERFORMED, "answer": "{}", "status": "200"}, "has no answer"),
+        ({**NOT_PERFORMED, "answer": "{}", "status": "200"}, "it has no answer"),
     ],
 )
 def test_a_form_that_makes_no_sense_is_shown_again(
@@ -292,7 +292,7 @@ def test_what_was_performed_needs_no_voiding(settler: Client, unknown: Operation
     mine = Approval.objects.get()
     page = text(settle(settler, unknown, **PERFORMED, void=[str(mine.pk)]))
 
-    assert "needs no voiding" in page
+    assert "there is nothing to void" in page
     assert read(unknown).state == "performing"
 
 

@@ -143,7 +143,7 @@ def test_a_page_whose_browser_is_another_accounts_by_now_says_what_to_do(
 
     page.get_by_text("To ask for approval again, continue. If this site refuses").wait_for()
 
-    back = page.get_by_role("link", name="Go back to where you came from")
+    back = page.get_by_role("link", name="Go back to the previous page")
     assert back.get_attribute("href") == f"{agent.server.url}/orders/ord_7Hk2/"
     assert agent.effects() == []
 

@@ -406,7 +406,7 @@ class FittingTokens(TokenVerifier):
 @pytest.mark.parametrize(
     ("verifier", "text"),
     [
-        (AsyncTokens, "token_verifier overrides verify in a way that it cannot be called in."),
+        (AsyncTokens, "token_verifier overrides verify in a way that the app cannot call."),
         (TokensOfAnotherCall, "token_verifier overrides verify in a way"),
         (TokensThatNeedMore, "token_verifier overrides __init__ in a way"),
         (TokenVerifier(), "is not a class that is derived from poppy_operations.sessions.tokens."),

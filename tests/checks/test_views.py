@@ -255,14 +255,14 @@ def test_a_gate_that_no_request_comes_to_is_found(site: Site) -> None:
         path("", include(router.urls)),
     )
 
-    assert [one.partition(" is asked by no request. ")[0] for one in never()] == [
+    assert [one.partition(" is never asked. ")[0] for one in never()] == [
         "The gate of the action checked.buy in read_only",
         "The gate of the action checked.buy in "
         "test_a_gate_that_no_request_comes_to_is_found.<locals>.Aliased",
         "The gate of the action checked.buy in "
         "test_a_gate_that_no_request_comes_to_is_found.<locals>.Listed",
     ]
-    assert "answers GET, HEAD, and methods= names others" in never()[0]
+    assert "answers GET, HEAD, but methods= names others" in never()[0]
 
 
 def test_a_handler_that_one_of_its_routes_gates_is_asked(site: Site) -> None:

@@ -20,7 +20,7 @@ class Command(BaseCommand):
         """Take ``--json`` and ``--fail``."""
         parser.add_argument("--json", action="store_true", help="print the list as JSON")
         parser.add_argument(
-            "--fail", action="store_true", help="end with 1 where something needs somebody"
+            "--fail", action="store_true", help="end with 1 if an operation needs somebody"
         )
 
     def handle(self, *_args: Any, **options: Any) -> None:

@@ -4,14 +4,14 @@
 //     method: "POST", body: new FormData(form), headers: { "X-CSRFToken": currentToken() },
 //   }));
 //
-// An answer that asks for approval is waited for; once there is one, the request is made again. The
-// options may be a function, which is then asked anew for the second request: a login in between
-// has changed the CSRF token. What comes back is the answer of the last request that was made.
+// If the answer asks for approval, this waits for it, and then makes the request again. The options
+// may be a function, which is then called again for the second request: a login in between has
+// changed the CSRF token. The result is the answer to the last request that was made.
 //
 // Meanwhile the document gets "poppy:status" events, whose `detail` has `status` (waiting,
-// approved, performing, performed or unknown) and `resource`. Where the request is not made again,
+// approved, performing, performed or unknown) and `resource`. If the request is not made again,
 // because another tab carries on or the time for an approval is over, the answer still is the first
-// one, with status 403, and its `poppyStatus` says where the operation stood.
+// one, with status 403, and its `poppyStatus` is the last status that was seen.
 (() => {
   "use strict";
 

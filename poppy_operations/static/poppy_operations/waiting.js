@@ -1,6 +1,6 @@
 // Watches the operation that this page waits for, and makes its request again once it is approved.
-// The page is complete without it. What may happen twice here does not happen twice at the site:
-// an approval is used for one request.
+// The page is complete without it. Even if the request is made twice here, the site acts once: an
+// approval is used for one request.
 (() => {
   "use strict";
 

@@ -1,4 +1,4 @@
-// What waiting.js and fetch.js share: asking the site where an operation stands, less and less
+// What waiting.js and fetch.js share: asking the site for an operation's state, less and less
 // often, and letting one tab of the browser carry on, once.
 (() => {
   "use strict";
@@ -53,7 +53,7 @@
     plan();
   }
 
-  // True for the first tab that asks, and for none after it, this one included.
+  // True for the first call in any tab; false for every later one, in the same tab as well.
   async function mayContinue(url) {
     const claim = () => {
       try {
@@ -63,7 +63,7 @@
         localStorage.setItem(KEPT + url, "1");
         return true;
       } catch {
-        return false; // Without a memory that tabs share, the person decides.
+        return false; // If the tabs share no memory, the person decides.
       }
     };
     return navigator.locks ? navigator.locks.request(KEPT + url, claim) : claim();
