@@ -7,6 +7,8 @@ PACKAGES_VENV ?= .venv-packages
 PYTEST_ARGS ?=
 # Such as --minutes 10, --again, or --only "*.lifecycle.*".
 MUTANTS_ARGS ?=
+# Such as --only OPS-6-45, --again, or --suite.
+RULES_ARGS ?=
 # Such as --database sqlite, --rounds 20, or --only memory.
 BENCH_ARGS ?=
 # The first interpreter that is new enough and can make virtual environments.
@@ -19,7 +21,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test quick check lint format types imports migrations conformance clean docs \
-	conformance-check mutants bench bench-growth packages
+	conformance-check mutants rules bench bench-growth packages
 
 help: ## name the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 26
@@ -81,6 +83,9 @@ docs: $(VENV)/.docs ## build the documentation into docs/_build
 
 mutants: $(VENV)/.mutants ## change the gate and the lifecycle, and see whether tests notice
 	nice -n 19 $(BIN)/python -m tests.mutation $(MUTANTS_ARGS)
+
+rules: $(VENV)/.test ## break one rule at a time, and see whether the tests that claim it notice
+	nice -n 19 $(BIN)/python -m tests.mutation.rules $(RULES_ARGS)
 
 bench: $(VENV)/.bench ## measure what operations cost, on PostgreSQL and SQLite (needs PostgreSQL)
 	$(BIN)/python -m benchmarks $(BENCH_ARGS)

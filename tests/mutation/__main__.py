@@ -19,7 +19,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.mutation.trying import PLAN, SURVIVED, read_outcomes
+from tests.mutation.forking import SURVIVED
+from tests.mutation.trying import PLAN, read_outcomes
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 COPY = ROOT / "var" / "mutants"

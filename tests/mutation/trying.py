@@ -14,17 +14,18 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from fnmatch import fnmatch
+from functools import partial
 from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
 
+from tests.mutation.forking import NOTICED, SURVIVED, Children, run, warm_up
+
 OUTCOMES = Path("../outcomes.jsonl")
 PLAN = "POPPY_MUTANTS_PLAN"  # JSON of what ``tests.mutation`` was asked for
-WARM_UP = "tests/signals/test_signals.py"  # makes the database, for all children at once
-SURVIVED, NOTICED = 0, 1
 LEAST_S, TIMES_AS_LONG = 20, 5
 
 
@@ -32,21 +33,20 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
     """Try the mutants in the place of running the tests."""
     plan = json.loads(os.environ[PLAN])
     until = time.monotonic() + plan["minutes"] * 60
-    _warm_up(session)
+    warm_up(session)
     trials = Trials(session)
+    children = Children(_ended)
     for name in _names(plan["only"]):
         if time.monotonic() > until:
             break
-        trials.begin(name, most_at_once=plan["children"])
-    trials.end()
+        children.begin(name, partial(trials.of, name), most_at_once=plan["children"])
+    children.end()
     return True
 
 
-def _warm_up(session: pytest.Session) -> None:
-    first = next(item for item in session.items if item.nodeid.startswith(WARM_UP))
-    elsewhere = next(item for item in session.items if item.path.parent != first.path.parent)
-    session.config.hook.pytest_runtest_protocol(item=first, nextitem=elsewhere)
-    assert not session.testsfailed, f"{first.nodeid} fails without a mutant."
+def _ended(name: str, code: int) -> None:
+    with OUTCOMES.open("a") as file:
+        file.write(json.dumps([name, code]) + "\n")
 
 
 def _names(only: Sequence[str]) -> Iterator[str]:
@@ -71,7 +71,7 @@ def read_outcomes(path: Path) -> Iterator[tuple[str, int]]:
 
 
 class Trials:
-    """The children that are trying a mutant just now."""
+    """Which tests reach which function, and how long they take."""
 
     def __init__(self, session: pytest.Session) -> None:
         stats = json.loads(Path("mutmut-stats.json").read_text())
@@ -79,22 +79,20 @@ class Trials:
         self._items = {item.nodeid: item for item in session.items}
         self._reaching = stats["tests_by_mangled_function_name"]
         self._durations = stats["duration_by_test"]
-        self._running: dict[int, str] = {}
 
-    def begin(self, name: str, *, most_at_once: int) -> None:
-        """Try a mutant, as soon as fewer than that many are being tried."""
-        while len(self._running) >= most_at_once:
-            self._wait()
+    def of(self, name: str) -> int:
+        """Try a mutant, in a child."""
+        from mutmut.mutation.trampoline import set_mutant_under_test
+
         tests = self._tests(name)
-        child = os.fork()
-        if child == 0:
-            self._try(name, tests)
-        self._running[child] = name
-
-    def end(self) -> None:
-        """Wait for the last ones."""
-        while self._running:
-            self._wait()
+        expected = sum(self._duration(item.nodeid) for item in tests)
+        signal.alarm(LEAST_S + int(TIMES_AS_LONG * expected))
+        set_mutant_under_test(name)
+        for item, following in pairwise([*tests, None]):
+            run(item, following)
+            if self._session.testsfailed:
+                return NOTICED
+        return SURVIVED
 
     def _tests(self, name: str) -> list[Any]:
         function = name.rpartition("__mutmut_")[0]
@@ -104,34 +102,3 @@ class Trials:
 
     def _duration(self, test: str) -> float:
         return float(self._durations.get(test) or 0)
-
-    def _try(self, name: str, tests: list[Any]) -> NoReturn:
-        from mutmut.mutation.trampoline import set_mutant_under_test
-
-        code = NOTICED
-        try:
-            os.setsid()
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-            expected = sum(self._duration(item.nodeid) for item in tests)
-            signal.alarm(LEAST_S + int(TIMES_AS_LONG * expected))
-            set_mutant_under_test(name)
-            code = self._run(tests)
-        finally:
-            os._exit(code)
-
-    def _run(self, tests: list[Any]) -> int:
-        for item, following in pairwise([*tests, None]):
-            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
-            if self._session.testsfailed:
-                return NOTICED
-        return SURVIVED
-
-    def _wait(self) -> None:
-        child, status = os.wait()
-        if child not in self._running:
-            return
-        with suppress(ProcessLookupError):
-            os.killpg(child, signal.SIGKILL)  # what it started and left behind
-        outcome = [self._running.pop(child), os.waitstatus_to_exitcode(status)]
-        with OUTCOMES.open("a") as file:
-            file.write(json.dumps(outcome) + "\n")
