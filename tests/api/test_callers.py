@@ -113,6 +113,7 @@ def test_the_status_of_the_refusal_is_a_setting(agents_api: ApiClient, settings:
     assert (answer.status_code, answer.json()) == (400, EXTENSION_REQUIRED)
 
 
+@pytest.mark.requirement("OPS-2-12")
 @pytest.mark.ambiguity("AMB-03")
 def test_amb_03_an_undeclared_approval_is_honoured_and_gets_no_operation(
     agents_api: ApiClient, effects: Effects

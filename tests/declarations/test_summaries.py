@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from django.utils.translation import gettext_lazy
+from markdown_it import MarkdownIt
 
 from poppy_operations.declarations.terms import Terms
 from poppy_operations.protocol.canonical import UnrepresentableTerms
@@ -197,6 +198,45 @@ def test_what_agents_do_not_render_is_found(summary: str, kind: str, what: str) 
     assert findings[0] in {Finding(kind, "", what)}  # type: ignore[arg-type]  # a kind
     assert what in str(findings[0])
     assert {one.kind for one in findings} - {"link"} <= {kind}
+
+
+IN_COMMONMARK = {"link_open": "link", "image": "image", "html_inline": "html", "html_block": "html"}
+
+
+def read_by_commonmark(tokens: Any) -> set[str]:
+    """What a reader of CommonMark 0.31.2 sees in a text that agents show as text."""
+    found = set()
+    for token in tokens:
+        found |= {IN_COMMONMARK.get(token.type, "")} | read_by_commonmark(token.children or ())
+    return found - {""}
+
+
+@pytest.mark.requirement("OPS-9-03", "OPS-3-14")
+@pytest.mark.parametrize(
+    ("summary", "kinds"),
+    [
+        ("See [here](https://x.example).", {"link"}),
+        ('See [here](https://x.example "there").', {"link"}),
+        ("See [here][1].\n\n[1]: https://x.example", {"link"}),
+        ("See [here].\n\n[here]: <https://x.example>", {"link"}),
+        ("See <https://x.example>", {"link"}),
+        ("![a](https://x.example/a.png)", {"image"}),
+        ("![a][1]\n\n[1]: https://x.example/a.png", {"image"}),
+        ("A <b>bold</b> jacket", {"html"}),
+        ("<div>\nA jacket\n</div>", {"html"}),
+        ("<!-- hidden -->", {"html"}),
+        ("<?php ?>", {"html"}),
+        ("*Exchange* the __jacket__:\n\n1. in M\n2. today\n\n- and\n- more", set()),
+        ("`<b>` is no HTML in code, and 1\\. is no list", set()),
+    ],
+)
+def test_what_commonmark_reads_as_more_than_text_and_emphasis_is_found(
+    summary: str, kinds: set[str]
+) -> None:
+    found_here = {one.kind for one in lint_summary(Terms({}, summary=summary))}
+
+    assert read_by_commonmark(MarkdownIt("commonmark").parse(summary)) == kinds
+    assert kinds <= found_here
 
 
 @pytest.mark.parametrize(

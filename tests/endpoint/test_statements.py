@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db
 Effects = Callable[[], list[str]]
 
 
-@pytest.mark.requirement("OPS-2-10", "OPS-2-24")
+@pytest.mark.requirement("OPS-2-10", "OPS-2-12", "OPS-2-24")
 @pytest.mark.ambiguity("AMB-03")
 def test_amb_03_without_the_declaration_there_is_a_status_and_a_record_and_no_operation(
     signed_out: SessionOf, jacket: Item, effects: Effects

@@ -66,6 +66,41 @@ def test_the_endpoint_has_its_own_address() -> None:
     assert reverse("poppy_operations:operations") == PATH
 
 
+@pytest.mark.requirement("OPS-4-40")
+@pytest.mark.parametrize(
+    ("header", "value", "status", "expected"),
+    [
+        ("Poppy-Session", None, 403, {"error": "invalid_session"}),
+        ("Poppy-Session", "", 403, {"error": "invalid_session"}),
+        ("Poppy-Version", "2.0", 400, {"error": "invalid_request"}),
+        ("Poppy-Extensions", None, 403, {"error": "extension_required", "extension": "operations"}),
+        # The Session JWT says for which access token it was made.
+        ("Authorization", None, 403, {"error": "invalid_session"}),
+        ("Authorization", "Bearer other", 403, {"error": "invalid_session"}),
+    ],
+)
+def test_each_header_of_a_look_up_counts(
+    header: str,
+    value: str | None,
+    status: int,
+    expected: dict[str, str],
+    signed_in: SessionOf,
+    jacket: Item,
+) -> None:
+    _, own = reference(signed_in.browser().post("/buy/", ORDER))
+    headers = signed_in.headers()
+    assert header in headers
+    assert signed_in.look_up(own)
+
+    del headers[header]
+    changed = headers if value is None else {**headers, header: value}
+    response = signed_in.client.post(
+        PATH, json.dumps({"ref": own}), "application/json", headers=changed
+    )
+
+    assert (response.status_code, response.json()) == (status, expected)
+
+
 @pytest.mark.requirement("OPS-4-39", "OPS-4-40", "OPS-4-44")
 def test_a_reference_is_exchanged_for_the_operation(signed_out: SessionOf, ref: str) -> None:
     signed_out.client = Client(headers={"host": HOST}, enforce_csrf_checks=True)
@@ -271,7 +306,7 @@ def test_all_references_that_cannot_be_used_look_the_same(
     assert {str(one) for one in (foreign_user, foreign_agent, altered, expired)} == {str(unknown)}
 
 
-@pytest.mark.requirement("OPS-2-24", "OPS-2-14")
+@pytest.mark.requirement("OPS-2-12", "OPS-2-24", "OPS-2-14")
 def test_a_request_that_does_not_declare_the_extension_gets_no_operation(
     signed_out: SessionOf, ref: str
 ) -> None:

@@ -8,7 +8,8 @@ import pytest
 from django.http import FileResponse, HttpResponse, JsonResponse, StreamingHttpResponse
 from django.urls import reverse_lazy
 
-from poppy_operations.site_responses import NOT_STORED, says_performed, stored_answer
+from poppy_operations.protocol.stored_answer import StoredAnswer
+from poppy_operations.site_responses import says_performed, sent_again, stored_answer
 from tests.configuring import configure
 
 pytestmark = pytest.mark.django_db
@@ -76,13 +77,34 @@ def test_on_the_website_no_body_is_kept() -> None:
     assert (answer.status, answer.body) == (200, None)
 
 
-@pytest.mark.parametrize("name", sorted(NOT_STORED))
+# Written out, and not taken from the package: a header that its list loses is noticed.
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Cache-Control",
+        "Connection",
+        "Content-Length",
+        "Date",
+        "Expires",
+        "Keep-Alive",
+        "Proxy-Authenticate",
+        "Server",
+        "Set-Cookie",
+        "TE",
+        "Trailer",
+        "Transfer-Encoding",
+        "Upgrade",
+        "X-CSRFToken",
+    ],
+)
 def test_headers_of_one_response_or_one_connection_are_not_kept(name: str) -> None:
-    response = HttpResponse("x", headers={name.title(): "something"})
+    response = HttpResponse("x", headers={name: "something", "Location": "/kept/"})
     response.set_cookie("sessionid", "secret")
-    names = [kept.lower() for kept, _ in stored_answer(response, with_body=True).headers]
-    assert name not in names
-    assert "set-cookie" not in names
+    kept = stored_answer(response, with_body=True).headers
+    assert dict(kept) == {"Content-Type": "text/html; charset=utf-8", "Location": "/kept/"}
+    again = sent_again(StoredAnswer(200, kept, b"x"))
+    assert name not in again.headers
+    assert not again.cookies
 
 
 @pytest.mark.parametrize("kind", ["text/html", "TEXT/HTML; charset=utf-8", "application/xhtml+xml"])

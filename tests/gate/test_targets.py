@@ -56,7 +56,7 @@ def test_a_site_is_one_site_however_its_address_is_spelled(
         ("[::1]", "[::2]", False),
     ],
 )
-@pytest.mark.requirement("OPS-6-20")
+@pytest.mark.requirement("OPS-6-20", "OPS-9-02")
 def test_another_host_or_port_is_another_site(one: str, other: str, secure: bool) -> None:
     assert at(one, secure=secure) != at(other, secure=secure)
 
@@ -67,7 +67,7 @@ def test_an_address_that_is_none_is_compared_as_it_is(host: str) -> None:
     assert at(host) != at("shop.example")
 
 
-@pytest.mark.requirement("OPS-6-20")
+@pytest.mark.requirement("OPS-6-20", "OPS-9-02")
 def test_the_scheme_is_part_of_the_target(settings: Any) -> None:
     assert at("shop.example:8000") != at("shop.example:8000", secure=True)
     settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
@@ -83,7 +83,7 @@ def routed(path: str, route: str = "wild/", **options: Any) -> str:
     return target(request)
 
 
-@pytest.mark.requirement("OPS-6-20")
+@pytest.mark.requirement("OPS-6-20", "OPS-9-02")
 def test_the_whole_path_is_part_of_the_target_though_its_route_says_the_same() -> None:
     assert routed("/wild/alice/a.txt") == routed("/wild/alice/a.txt")
     assert routed("/wild/alice/a.txt") != routed("/wild/alice/secret/b.txt")

@@ -1,8 +1,8 @@
 """``make rules``: break one rule at a time; do the tests that claim it notice?
 
 ``--only`` takes texts that are in the names of rows, such as an id or a file. ``--again`` goes on
-with the last run. ``--suite`` runs all tests where neither the claims nor the folder have noticed.
-It names what was not noticed by those who claim it, and by whom else it was.
+with the last run of them all. ``--suite`` runs all tests where neither the claims nor the folder
+have noticed. It names what was not noticed by those who claim it, and by whom else it was.
 """
 
 from __future__ import annotations
@@ -10,15 +10,17 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 
 from tests.conformance.claims import ROOT
 from tests.mutation.broken_rules import BrokenRule
 from tests.mutation.forking import WARM_UP
 from tests.mutation.trying_rules import (
-    OUTCOMES,
     PLAN,
     Noticed,
     chosen,
@@ -26,6 +28,7 @@ from tests.mutation.trying_rules import (
     read_outcomes,
 )
 
+FOLDER = ROOT / "var" / "rules"
 LEAST_PERCENT_BY_FOLDER = 95
 FAST = ("-p", "no:cacheprovider", "-p", "no:xdist", "--tb=no")
 NOT_HERE = "not servers and not browser and not crash and not packages and not races"
@@ -35,15 +38,22 @@ def main() -> int:
     """Break the rules, and say who noticed."""
     options = _options()
     rules = chosen(options.only)
-    OUTCOMES.parent.mkdir(parents=True, exist_ok=True)
+    if options.only:
+        with tempfile.TemporaryDirectory() as folder:
+            return _broken(options, rules, Path(folder))
     if not options.again:
-        OUTCOMES.unlink(missing_ok=True)
+        shutil.rmtree(FOLDER, ignore_errors=True)
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    return _broken(options, rules, FOLDER)
+
+
+def _broken(options: argparse.Namespace, rules: Sequence[BrokenRule], folder: Path) -> int:
     where = ["tests"] if options.suite else _where(rules)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.mutation.trying_rules", *FAST]
     command += ["-m", NOT_HERE, *options.pytest, *where]
-    environment = {**os.environ, PLAN: json.dumps(vars(options))}
+    environment = {**os.environ, PLAN: json.dumps({**vars(options), "folder": str(folder)})}
     subprocess.run(command, cwd=ROOT, env=environment, check=True)
-    return say(rules, read_outcomes())
+    return say(rules, read_outcomes(folder))
 
 
 def _options() -> argparse.Namespace:

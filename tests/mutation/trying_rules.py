@@ -11,21 +11,21 @@ import faulthandler
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from functools import cache, partial
+from dataclasses import asdict, dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.conformance.claims import ROOT, Claim, scan
+from tests.conformance.claims import Claim, scan
 from tests.mutation.breaking import break_module
 from tests.mutation.broken_rules import BrokenRule, read_rules
-from tests.mutation.forking import Children, elsewhere, items_by_test, run, warm_up
+from tests.mutation.forking import SURVIVED, Children, elsewhere, items_by_test, run, warm_up
 
 PLAN = "POPPY_RULES_PLAN"  # JSON of what ``tests.mutation.rules`` was asked for
-OUTCOMES = ROOT / "var" / "rules" / "outcomes.jsonl"
-JUST_NOW = ROOT / "var" / "rules" / "just_now"
+OUTCOMES = "outcomes.jsonl"
+JUST_NOW = "just_now"
 LONGEST_TEST_S = 60
 
 
@@ -40,8 +40,9 @@ class Noticed:
     died: int | None = None
 
 
-def read_outcomes(path: Path = OUTCOMES) -> dict[str, Noticed]:
+def read_outcomes(folder: Path) -> dict[str, Noticed]:
     """Read what came of the rules that were broken; a line each, the last one counts."""
+    path = folder / OUTCOMES
     if not path.exists():
         return {}
     rows = [Noticed(**json.loads(line)) for line in path.read_text("utf-8").splitlines()]
@@ -68,87 +69,102 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
     """Break the rules in the place of running the tests."""
     plan = json.loads(os.environ[PLAN])
     warm_up(session)
-    tried = read_outcomes() if plan["again"] else {}
+    notes = Notes(Path(plan["folder"]))
+    tried = read_outcomes(notes.folder)
     items = items_by_test(session.items)
-    children = Children(_ended)
+    children = Children(notes.died)
     for rule in chosen(plan["only"]):
         if rule.name not in tried:
             claims = {
                 name: [item for test in tests for item in items.get(test, ())]
                 for name, tests in claimants(rule).items()
             }
-            work = partial(_try, session, rule, claims, whole_suite=plan["suite"])
-            children.begin(rule.name, work, most_at_once=1)
+            trial = Trial(session, rule, claims, notes, whole_suite=plan["suite"])
+            children.begin(rule.name, trial.work, most_at_once=1)
     children.end()
     return True
 
 
-def _ended(name: str, code: int) -> None:
-    if code != 0:
-        # It hung, or its process died: whoever ran just then has noticed.
-        noticed = Noticed(**json.loads(JUST_NOW.read_text("utf-8")))
+@dataclass(frozen=True)
+class Notes:
+    """What is noted of the trials, in a folder."""
+
+    folder: Path
+
+    def write(self, noticed: Noticed) -> None:
+        """Note what came of a rule."""
+        with (self.folder / OUTCOMES).open("a") as file:
+            file.write(json.dumps(asdict(noticed)) + "\n")
+
+    def expect(self, noticed: Noticed) -> None:
+        """Note what would have come of it, should the test that runs next kill the process."""
+        (self.folder / JUST_NOW).write_text(json.dumps(asdict(noticed)), "utf-8")
+
+    def died(self, name: str, code: int) -> None:
+        """Note of a child that hung or was killed: whoever ran just then has noticed."""
+        if code == SURVIVED:
+            return
+        noticed = Noticed(**json.loads((self.folder / JUST_NOW).read_text("utf-8")))
         assert noticed.rule == name, f"{name} died before it was tried."
         noticed.died = code
-        _write(noticed)
+        self.write(noticed)
 
 
-def _write(noticed: Noticed) -> None:
-    with OUTCOMES.open("a") as file:
-        file.write(json.dumps(asdict(noticed)) + "\n")
+class Trial:
+    """Runs tests while a rule is broken, in a child."""
 
-
-def _try(
-    session: pytest.Session,
-    rule: BrokenRule,
-    claims: Mapping[str, Sequence[Any]],
-    *,
-    whole_suite: bool,
-) -> int:
-    session.config.pluginmanager.unregister(name="terminalreporter")
-    noticed = Noticed(rule.name)
-    trial = _Trial(session, noticed)
-    trial.expect()
-    break_module(rule.module, *rule.sources())
-    for name, claiming in claims.items():
-        noticed.claimed[name] = trial.first_to_fail(claiming, "claimed", name)
-    by_claims = [test for test in noticed.claimed.values() if test is not None]
-    inside = [test for test in by_claims if test.startswith(f"{rule.folder}/")]
-    noticed.folder = inside[0] if inside else None
-    if noticed.folder is None:
-        here = [item for item in session.items if item.nodeid.startswith(f"{rule.folder}/")]
-        here.sort(key=lambda item: rule.is_about not in item.path.name)
-        noticed.folder = trial.first_to_fail(here, "folder")
-    if whole_suite and not by_claims and noticed.folder is None:
-        noticed.suite = trial.first_to_fail(session.items, "suite")
-    _write(noticed)
-    return 0
-
-
-class _Trial:
-    """Runs tests while a rule is broken."""
-
-    def __init__(self, session: pytest.Session, noticed: Noticed) -> None:
+    def __init__(
+        self,
+        session: pytest.Session,
+        rule: BrokenRule,
+        claims: Mapping[str, Sequence[Any]],
+        notes: Notes,
+        *,
+        whole_suite: bool,
+    ) -> None:
         self._session = session
-        self._noticed = noticed
+        self._rule = rule
+        self._claims = claims
+        self._notes = notes
+        self._whole_suite = whole_suite
+        self._noticed = Noticed(rule.name)
         self._known: dict[str, bool] = {}
 
-    def first_to_fail(self, items: Iterable[Any], kind: str, name: str = "") -> str | None:
+    def work(self) -> int:
+        """Break the rule, and ask who notices."""
+        self._session.config.pluginmanager.unregister(name="terminalreporter")
+        self._notes.expect(self._noticed)
+        break_module(self._rule.module, *self._rule.sources())
+        for name, items in self._claims.items():
+            self._noticed.claimed[name] = self._first_to_fail(items, "claimed", name)
+        by_claims = [test for test in self._noticed.claimed.values() if test is not None]
+        self._noticed.folder = next(filter(self._is_inside, by_claims), None)
+        if self._noticed.folder is None:
+            self._noticed.folder = self._first_to_fail(self._inside(), "folder")
+        if self._whole_suite and not by_claims and self._noticed.folder is None:
+            self._noticed.suite = self._first_to_fail(self._session.items, "suite")
+        self._notes.write(self._noticed)
+        return SURVIVED
+
+    def _is_inside(self, test: str) -> bool:
+        return test.startswith(f"{self._rule.folder}/")
+
+    def _inside(self) -> list[Any]:
+        """The tests of the folder, first those whose file has the name of what is changed."""
+        items = [item for item in self._session.items if self._is_inside(item.nodeid)]
+        return sorted(items, key=lambda item: self._rule.is_about not in item.path.name)
+
+    def _first_to_fail(self, items: Iterable[Any], kind: str, name: str = "") -> str | None:
         """Run tests until one fails, and name it."""
         for item in items:
-            if item.nodeid not in self._known:
-                self.expect(item.nodeid, kind, name)
-                self._known[item.nodeid] = self._fails(item)
-            if self._known[item.nodeid]:
-                return str(item.nodeid)
+            test: str = item.nodeid
+            if test not in self._known:
+                seen: Any = {**self._noticed.claimed, name: test} if name else test
+                self._notes.expect(replace(self._noticed, **{kind: seen}))
+                self._known[test] = self._fails(item)
+            if self._known[test]:
+                return test
         return None
-
-    def expect(self, test: str = "", kind: str = "", name: str = "") -> None:
-        """Note what is being tried, in case that the process dies of it."""
-        if kind == "claimed":
-            shown = {**asdict(self._noticed), "claimed": {**self._noticed.claimed, name: test}}
-        else:
-            shown = {**asdict(self._noticed), **({kind: test} if kind else {})}
-        JUST_NOW.write_text(json.dumps(shown), "utf-8")
 
     def _fails(self, item: Any) -> bool:
         before = self._session.testsfailed

@@ -62,7 +62,6 @@ def test_the_agent_approval_of_the_text_is_read_from_its_header() -> None:
     )
 
 
-@pytest.mark.requirement("OPS-6-25")
 def test_an_approval_in_json_says_what_its_header_says() -> None:
     assert approval_from_json({**NEEDED, **OPTIONAL}) == approval_from_header(
         examples.USER_APPROVAL
@@ -171,7 +170,6 @@ def test_amb_30_bare_keys_and_tokens_are_no_optional_members() -> None:
     assert set(statement.dropped) == {"approved_at", "input_type", "reference"}
 
 
-@pytest.mark.requirement("OPS-6-25")
 @pytest.mark.ambiguity("AMB-30")
 @pytest.mark.parametrize(
     ("name", "value"),

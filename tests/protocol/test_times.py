@@ -7,6 +7,7 @@ import pytest
 from poppy_operations.protocol.times import rfc3339
 
 
+@pytest.mark.requirement("OPS-3-17")
 @pytest.mark.parametrize(
     ("epoch", "text"),
     [

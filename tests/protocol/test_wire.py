@@ -99,8 +99,7 @@ def test_own_fields_never_take_the_protocols_names(name: str) -> None:
         wire.website_approval_required({name: 1})
 
 
-@pytest.mark.ambiguity("AMB-19")
-def test_amb_19_a_tool_returns_the_operation_alone_and_says_so_in_words() -> None:
+def test_a_tool_returns_the_operation_alone_and_says_so_in_words() -> None:
     result = wire.mcp_approval_required(OPERATION)
     assert result.keys() == {"isError", "content", "structuredContent"}
     assert result["isError"] is True
@@ -108,14 +107,12 @@ def test_amb_19_a_tool_returns_the_operation_alone_and_says_so_in_words() -> Non
     assert text_of(result) == f"Not done yet. This needs approval: {SUMMARY}"
 
 
-@pytest.mark.ambiguity("AMB-27")
-def test_amb_27_without_a_summary_the_text_of_a_tool_is_a_neutral_sentence() -> None:
+def test_without_a_summary_the_text_of_a_tool_is_a_neutral_sentence() -> None:
     result = wire.mcp_approval_required(WITHOUT_SUMMARY)
     assert text_of(result) == "Not done yet. This needs approval of the terms in `operation`."
     assert result["structuredContent"] == {"operation": WITHOUT_SUMMARY.as_json()}
 
 
-@pytest.mark.requirement("OPS-2-20")
 def test_a_message_carries_the_operation_and_nothing_else() -> None:
     assert wire.conversation_operation(OPERATION) == {"operation": OPERATION_AS_JSON}
 
@@ -144,8 +141,7 @@ def test_an_alternative_is_passed_on_as_plain_json_and_not_shared() -> None:
     assert DECLINE.members()["alternative"] is not ALTERNATIVE
 
 
-@pytest.mark.ambiguity("AMB-19")
-def test_amb_19_a_tool_declines_with_the_error_and_says_so_in_words() -> None:
+def test_a_tool_declines_with_the_error_and_says_so_in_words() -> None:
     result = wire.mcp_declined(DECLINE)
     assert result["isError"] is True
     assert result["structuredContent"] == {"error": "approval_declined", **DECLINED}
@@ -153,7 +149,6 @@ def test_amb_19_a_tool_declines_with_the_error_and_says_so_in_words() -> None:
     assert text_of(wire.mcp_declined(BARE_DECLINE)) == "Not done. The approval was declined."
 
 
-@pytest.mark.requirement("OPS-2-20")
 def test_a_message_declines_without_the_error() -> None:
     assert wire.conversation_declined(DECLINE) == {"declined": DECLINED}
 
@@ -169,8 +164,7 @@ def test_other_states_are_not_told(state: wire.Status) -> None:
         wire.status("exc_5Rt2", state)
 
 
-@pytest.mark.ambiguity("AMB-20")
-def test_amb_20_an_unfinished_tool_is_in_progress_and_no_error() -> None:
+def test_an_unfinished_tool_is_in_progress_and_no_error() -> None:
     result = wire.mcp_unfinished()
     assert result.keys() == {"isError", "content"}
     assert result["isError"] is False

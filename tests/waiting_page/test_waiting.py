@@ -323,6 +323,23 @@ def status(browser: Client, watch: str) -> str:
 
 
 @pytest.mark.django_db
+@pytest.mark.requirement("OPS-4-33")
+def test_the_question_is_answered_with_a_state_and_nothing_of_the_operation(
+    signed_out: SessionOf, jacket: Item
+) -> None:
+    browser = signed_out.browser()
+    _, ref = reference(browser.post("/buy/", ORDER))
+    address = reverse("poppy_operations:waiting", args=[watch_of(ref)])
+    csrf = browser.cookies["csrftoken"].value
+    assert browser.get(address).json() == {"status": "waiting"}
+
+    signed_out.approve(ref)
+    answer = browser.get(address).json()
+    assert answer.keys() == {"status", "csrf_token"}
+    assert len(answer["csrf_token"]) == 2 * len(csrf)
+
+
+@pytest.mark.django_db
 def test_the_page_learns_where_its_operation_stands(
     signed_out: SessionOf, jacket: Item, site: Behaviour
 ) -> None:

@@ -104,7 +104,7 @@ def test_a_login_of_its_own_ends_what_the_join_could_do(
     assert session.status(ref) == "approved"
 
 
-@pytest.mark.requirement("OPS-2-11")
+@pytest.mark.requirement("OPS-2-11", "OPS-2-12")
 def test_a_join_without_the_declaration_gets_no_operation(
     anybody: Anybody, jacket: Item, effects: Effects
 ) -> None:
@@ -131,6 +131,23 @@ def test_amb_03_a_join_without_the_declaration_may_use_a_recorded_approval(
     browser = undeclared.browser()
     assert browser.post("/buy/", ORDER).status_code == 302
     assert is_undeclared(browser.post("/buy/", ORDER))
+    assert len(effects()) == 1
+
+
+@pytest.mark.requirement("OPS-2-12")
+def test_a_join_without_the_declaration_gets_no_operation_while_the_action_is_performed(
+    anybody: Anybody, jacket: Item, site: Behaviour, effects: Effects
+) -> None:
+    session, undeclared = anybody(), anybody(sid="ses_2")
+    undeclared.declared = False
+    browser, other = session.browser(), undeclared.browser()
+    recorded(session, browser, "/refund/")
+    seen: list[Any] = []
+    site.before_effect = lambda _: seen.append(other.post("/refund/", ORDER))
+
+    assert browser.post("/refund/", ORDER).status_code == 302
+    assert (seen[0].status_code, "Poppy-Operation" in seen[0]) == (503, False)
+    assert Operation.objects.get().revision_count == 1
     assert len(effects()) == 1
 
 

@@ -172,7 +172,7 @@ def test_every_kind_of_request_is_refused_with_403_and_one_reference(
     assert effects() == ["search a", "note café"]
 
 
-@pytest.mark.requirement("OPS-4-32", "OPS-4-36")
+@pytest.mark.requirement("OPS-4-32", "OPS-4-33", "OPS-4-36")
 @pytest.mark.parametrize(
     "headers",
     [{"Accept": "text/html"}, {"Accept": "application/json"}, {"HX-Request": "true"},

@@ -143,6 +143,33 @@ def test_amb_01_amb_02_an_approval_by_anybody(
     assert len(effects()) == 1
 
 
+@pytest.mark.requirement("OPS-6-39", "OPS-6-45", "OPS-6-73")
+@pytest.mark.ambiguity("AMB-01", "AMB-02", "AMB-12")
+@pytest.mark.parametrize("state", ["approved", "performed"])
+@every_cell
+def test_amb_01_amb_02_amb_12_an_approval_by_anybody_of_what_is_approved_or_performed(
+    cell: Cell, owner: SessionOf, asker: SessionOf, state: str, jacket: Item, effects: Effects
+) -> None:
+    browser = owner.browser()
+    ref, approval = recorded(owner, browser)
+    if state == "performed":
+        assert browser.post("/buy/", ORDER).status_code == 302
+    before = effects()
+
+    response = asker.endpoint(ref, approval)
+
+    if cell.is_owner:
+        assert (response.status_code, response.content) == (204, b"")
+    elif cell.is_challenged:
+        assert is_a_mere_challenge(response)
+    else:
+        assert answer(response) == answer(asker.endpoint(MADE_UP_REF, approval))
+        assert response.status_code == 400
+    assert Approval.objects.count() == 1
+    assert owner.status(ref) == state
+    assert effects() == before
+
+
 @pytest.mark.requirement("OPS-3-44", "OPS-6-39", "OPS-6-57", "OPS-6-71")
 @pytest.mark.ambiguity("AMB-02")
 @every_cell

@@ -112,6 +112,8 @@ def test_amb_16_amb_11_an_approval_is_good_until_the_very_second_it_expires(
         browser = signed_out.browser()
         _, ref = reference(browser.post("/buy/", ORDER))
         _, unused = reference(browser.post("/buy/", {**ORDER, "quantity": "2"}))
+        last = (start + timedelta(minutes=15)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        assert signed_out.look_up(ref)["expires_at"] == last
         clock.move_to(start + timedelta(minutes=15, milliseconds=999))
         signed_out.approve(ref)
         clock.move_to(start + timedelta(minutes=15, seconds=1))

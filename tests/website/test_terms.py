@@ -132,7 +132,6 @@ def test_other_terms_of_the_same_action_are_a_new_revision_of_the_known_operatio
     assert (first["terms"]["quantity"], second["terms"]["quantity"]) == (1, 2)
 
 
-@pytest.mark.requirement("OPS-9-03")
 def test_summaries_need_nothing_of_commonmark_but_text(signed_out: SessionOf, jacket: Item) -> None:
     summary = signed_out.look_up(ask(signed_out.browser()))["summary"]
     kinds = _kinds(MarkdownIt("commonmark").parse(summary))
