@@ -31,17 +31,27 @@ def check_breakable(before: str, after: str) -> None:
 
 
 def break_module(name: str, before: str, after: str) -> None:
-    """Make a loaded module what it were if its source had been the other one."""
+    """Make a loaded module what it were if its source had been the other one.
+
+    Raises:
+        CannotBreak: what would be changed is not in the module, as if it were of another source.
+    """
     module = importlib.import_module(name)
     changed = _changed_code(before, after, str(module.__file__))
+    found = 0
     for one in gc.get_objects():
         if isinstance(one, FunctionType) and one.__code__.co_filename == module.__file__:
             code = changed.get(_key(one.__code__))
             if code is not None:
+                found += code != one.__code__
                 one.__code__ = code
     statements = _changed_statements(ast.parse(before).body, ast.parse(after).body, ())
     for within, statement in statements:
+        found += 1
         _assign(module, within, statement)
+    if not found:
+        message = f"{name}: nothing that is loaded would be changed."
+        raise CannotBreak(message)
 
 
 def _changed_code(before: str, after: str, filename: str) -> dict[Key, CodeType]:

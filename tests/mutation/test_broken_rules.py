@@ -135,6 +135,13 @@ def test_a_loaded_module_is_broken_for_whoever_holds_a_part_of_it(
     assert importer["plain"]() == module.plain()
 
 
+def test_a_change_of_nothing_that_is_loaded_is_refused(module: ModuleType) -> None:
+    moved_on = BEFORE.replace("LIMIT / 2", "LIMIT / 2\n\n")
+
+    with pytest.raises(CannotBreak, match="nothing that is loaded"):
+        break_module("a_module", moved_on, moved_on.replace('"before"', '"after"', 1))
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [
