@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from django.test import Client, RequestFactory
 from django.test.utils import CaptureQueriesContext
 
 from poppy_operations.browser import mark_cookies, marks
-from poppy_operations.browser.mark_cookies import seconds_left, set_in
+from poppy_operations.browser.mark_cookies import delete_in, seconds_left, set_in
 from poppy_operations.browser.renewing import _lifetime_of
 from tests.joins.joining import join_browser, whoami
 from tests.shop.models import Effect
@@ -91,6 +92,14 @@ def test_a_shared_cache_gives_it_to_nobody_else(client: Client, settings: Any, a
     stranger = Client()
     assert NAME not in stranger.get("/public/").cookies
     assert whoami(stranger)["marked"] is False
+
+
+@pytest.mark.parametrize("change", [partial(set_in, seconds=60), delete_in])
+def test_an_answer_that_changes_the_cookie_is_this_browsers_alone(change: Any) -> None:
+    response = HttpResponse()
+    change(response)
+    assert NAME in response.cookies
+    assert (response["Vary"], response["Cache-Control"]) == ("Cookie", "private")
 
 
 @pytest.mark.parametrize("signed_in", [True, False])

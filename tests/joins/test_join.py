@@ -628,6 +628,38 @@ def test_a_browser_that_comes_second_is_not_joined(
     assert Join.objects.get().ended_because == "ticket used twice"
 
 
+def test_an_agent_that_is_revoked_between_the_look_and_the_claim_joins_no_browser(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = ticket_path()
+    find = joins.redeemable_join
+
+    def find_while_the_agent_is_revoked(*arguments: Any) -> Any:
+        found = find(*arguments)
+        revoke_agent(AGENT.client_id)
+        return found
+
+    monkeypatch.setattr(joins, "redeemable_join", find_while_the_agent_is_revoked)
+    assert client.get(path, headers=TYPED).status_code == 400
+    assert whoami(client)["marked"] is False
+    assert Join.objects.get().redeemed_at is None
+
+
+def test_a_ticket_that_expires_between_the_look_and_the_claim_joins_no_browser(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = ticket_path()
+    redeem = joins.redeem
+
+    def redeem_too_late(request: Any, join: Join, user: Any, now: datetime) -> bool:
+        return redeem(request, join, user, now + joins.TICKET_LIFETIME)
+
+    monkeypatch.setattr(joins, "redeem", redeem_too_late)
+    assert client.get(path, headers=TYPED).status_code == 400
+    assert whoami(client)["marked"] is False
+    assert Join.objects.get().redeemed_at is None
+
+
 @pytest.mark.django_db(transaction=True)
 def test_a_lock_is_met_with_one_more_try_and_then_said(
     client: Client, monkeypatch: pytest.MonkeyPatch
