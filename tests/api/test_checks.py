@@ -26,7 +26,9 @@ pytestmark = pytest.mark.usefixtures("transactions")
 Effects = Callable[[], list[str]]
 
 
-@pytest.mark.requirement("OPS-4-03", "OPS-4-04", "OPS-4-05", "OPS-4-07", "OPS-4-08", "OPS-1-02")
+@pytest.mark.requirement(
+    "OPS-1-02", "OPS-3-15", "OPS-4-03", "OPS-4-04", "OPS-4-05", "OPS-4-07", "OPS-4-08"
+)
 def test_the_refusal_is_a_403_that_holds_the_operation(
     agents_api: ApiClient, signed_out_api: ApiClient
 ) -> None:

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.usefixtures("transactions")
 Effects = Callable[[], list[str]]
 
 
-@pytest.mark.requirement("OPS-3-17", "OPS-6-37")
+@pytest.mark.requirement("OPS-3-17", "OPS-3-29", "OPS-6-37")
 @pytest.mark.ambiguity("AMB-16")
 def test_amb_16_an_approval_is_good_until_the_very_second_that_the_operation_names(
     agents_api: ApiClient, clock: Clock, effects: Effects

@@ -14,7 +14,14 @@ from collections.abc import Sequence
 from tests.conformance.audit import HOW_TO_UPDATE, Audit, audit
 from tests.conformance.claims import Scan, scan
 from tests.conformance.ledger import PENDING, Ledger, read_ledger, without_claimed
-from tests.conformance.page import PAGE, figures, is_current, render, write
+from tests.conformance.page import (
+    PAGE,
+    figures,
+    figures_by_interface,
+    is_current,
+    render,
+    write,
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -48,7 +55,8 @@ def _settle_pending(found: Scan) -> None:
 
 def _report(ledger: Ledger, result: Audit, problems: Sequence[str], *, name_pending: bool) -> None:
     write_line = sys.stdout.write
-    for name, total, shown, pending, excluded in figures(ledger, result):
+    rows = [*figures(ledger, result), *figures_by_interface(ledger, result)]
+    for name, total, shown, pending, excluded in rows:
         write_line(f"{name}: {shown} of {total} shown, {pending} pending, {excluded} excluded\n")
     if name_pending:
         for identifier, reason in ledger.pending.items():

@@ -38,7 +38,7 @@ def audit(ledger: Ledger, scan: Scan) -> Audit:
         problems += [f"{claim.where}: {problem}" for problem in found]
         if not found:
             shown_by[claim.id].append(claim.where)
-    listed = [*ledger.pending, *ledger.excluded]
+    listed = [*ledger.pending, *ledger.excluded, *ledger.only_on]
     problems += [f"{one}: listed, but not in the ledger" for one in listed if one not in ledger.ids]
     for one in sorted(ledger.ids):
         problems += _state_problems(one, ledger, claimed=one in shown_by)

@@ -38,12 +38,17 @@ class Ambiguity:
 
 @dataclass(frozen=True)
 class Ledger:
-    """All rows by id, and the reasons of those that no test claims."""
+    """All rows by id, and the reasons of those that no test claims.
+
+    ``only_on`` names the interfaces of a statement about all of them that says nothing which could
+    be shown on the others, and why.
+    """
 
     requirements: dict[str, Requirement]
     ambiguities: dict[str, Ambiguity]
     pending: dict[str, str]
     excluded: dict[str, str]
+    only_on: dict[str, tuple[list[str], str]]
 
     @property
     def ids(self) -> set[str]:
@@ -72,6 +77,7 @@ def read_ledger(requirements: Path = REQUIREMENTS, pending: Path = PENDING) -> L
         {row["id"]: Ambiguity(**row) for row in rows["ambiguity"]},
         reasons.get("pending", {}),
         reasons.get("excluded", {}),
+        {one: (on, because) for one, (on, because) in reasons.get("only_on", {}).items()},
     )
 
 

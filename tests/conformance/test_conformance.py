@@ -13,7 +13,7 @@ from tests.conformance import plugin
 from tests.conformance.audit import audit
 from tests.conformance.claims import Scan, scan, scan_source
 from tests.conformance.ledger import Ledger, ledger, read_ledger, without_claimed
-from tests.conformance.page import is_current, render, write
+from tests.conformance.page import figures_by_interface, is_current, render, write
 
 SMALL_REQUIREMENTS = """
 [[requirement]]
@@ -183,6 +183,45 @@ def test_the_lists_name_only_known_ids_and_each_once(small_ledger: Ledger) -> No
         "OPS-9: listed, but not in the ledger",
         "AMB-01: both pending and excluded",
     ]
+
+
+def test_what_applies_everywhere_is_counted_for_each_interface(small_ledger: Ledger) -> None:
+    found = Scan()
+    source = "@mark.requirement('OPS-1-01')\ndef test_one(): ..."
+    scan_source(source, "tests/api/test_x.py", found)
+    result = audit(small_ledger, found)
+
+    assert figures_by_interface(small_ledger, result) == [
+        ("website", 1, 0, 1, 0),
+        ("API", 1, 1, 0, 0),
+        ("MCP", 1, 0, 1, 0),
+        ("conversation", 1, 0, 1, 0),
+    ]
+    assert "| OPS-1-01 | MUST | API | website, MCP, conversation |" in render(small_ledger, result)
+
+
+def test_a_test_in_common_shows_a_statement_on_both_doors(small_ledger: Ledger) -> None:
+    result = audit(small_ledger, scan_of("@mark.requirement('OPS-1-01')\ndef test_one(): ..."))
+
+    assert [row[2] for row in figures_by_interface(small_ledger, result)] == [1, 1, 0, 0]
+
+
+def test_what_says_something_on_one_interface_only_is_pending_on_no_other(
+    small_ledger: Ledger,
+) -> None:
+    small_ledger.only_on["OPS-1-01"] = (["website"], "Only the website has it.")
+    result = audit(small_ledger, Scan())
+
+    assert [row[1] for row in figures_by_interface(small_ledger, result)] == [1, 0, 0, 0]
+
+
+def test_nothing_is_pending_on_an_interface_that_has_a_door() -> None:
+    rows = figures_by_interface(ledger(), audit(ledger(), scan()))
+
+    assert {name: pending for name, _, _, pending, _ in rows if name in {"website", "API"}} == {
+        "website": 0,
+        "API": 0,
+    }
 
 
 def test_only_claimed_pending_rows_are_taken_out() -> None:

@@ -175,7 +175,7 @@ def test_amb_12_an_approval_that_comes_again_is_recorded_once(
     assert len(effects()) == 1
 
 
-@pytest.mark.requirement("OPS-6-41")
+@pytest.mark.requirement("OPS-6-41", "OPS-6-42", "OPS-6-45")
 @pytest.mark.ambiguity("AMB-12")
 def test_amb_12_nothing_is_recorded_any_more_once_it_is_performed(
     signed_out: SessionOf, jacket: Item, clock: Clock, effects: Effects

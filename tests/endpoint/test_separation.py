@@ -56,7 +56,7 @@ def test_amb_06_amb_37_an_operation_of_the_api_is_not_approved_at_the_endpoint(
     assert len(effects()) == 1
 
 
-@pytest.mark.requirement("OPS-6-32")
+@pytest.mark.requirement("OPS-4-02", "OPS-6-01", "OPS-6-32", "OPS-6-33")
 @pytest.mark.ambiguity("AMB-06", "AMB-05")
 @pytest.mark.parametrize("state", ["returned", "approved", "performed"])
 def test_amb_06_amb_05_an_operation_of_the_website_is_not_approved_at_the_api(

@@ -91,6 +91,11 @@ def test_the_whole_path_is_part_of_the_target_though_its_route_says_the_same() -
     assert routed("/wild/alice/a") != routed("/wild/alice/A")
 
 
+@pytest.mark.requirement("OPS-6-20")
+def test_the_method_is_part_of_the_target() -> None:
+    assert target(FACTORY.post("/buy/")) != target(FACTORY.put("/buy/"))
+
+
 def test_the_path_is_decoded_as_the_site_resolves_it() -> None:
     assert routed("/wild/caf%C3%A9/%61") == routed("/wild/caf%c3%a9/a")
     assert routed("/wild/a%252F") != routed("/wild/a%2F")

@@ -136,7 +136,7 @@ def test_reading_a_declaration_never_fails(value: str) -> None:
     assert declares_operations(value) in (True, False)
 
 
-@pytest.mark.requirement("OPS-4-23", "OPS-4-24")
+@pytest.mark.requirement("OPS-4-23", "OPS-4-24", "OPS-9-01")
 def test_the_reference_is_a_dictionary_of_two_strings_as_in_the_example() -> None:
     value = poppy_operation("ses_Hq3vT8nW2kLm9xRb", "exc_5Rt2.1791487200.k3Jd9Qx2mW8v")
     assert value == 'sid="ses_Hq3vT8nW2kLm9xRb", ref="exc_5Rt2.1791487200.k3Jd9Qx2mW8v"'

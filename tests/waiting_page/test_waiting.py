@@ -381,6 +381,7 @@ def test_all_else_is_unknown_and_looks_the_same(
     assert unknown[1]["Cache-Control"] == "no-store, private"
     assert [(one[0], one[2]) for one in others] == [(200, unknown[2])] * len(others)
     assert all(one[1] == unknown[1] for one in others)
+    assert "Cookie" in unknown[1]["Vary"].split(", ")
 
 
 @pytest.mark.django_db

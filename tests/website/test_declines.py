@@ -71,7 +71,7 @@ def is_nothing_done(effects: list[str]) -> bool:
 
 
 @pytest.mark.requirement(
-    "OPS-1-04", "OPS-6-76", "OPS-6-78", "OPS-6-79", "OPS-6-80", "OPS-6-81", "OPS-6-83",
+    "OPS-1-04", "OPS-6-76", "OPS-6-77", "OPS-6-78", "OPS-6-79", "OPS-6-80", "OPS-6-81", "OPS-6-83",
     "OPS-6-84", "OPS-6-88", "OPS-6-89", "OPS-7-15",
 )  # fmt: skip
 def test_a_decline_says_which_approval_and_why_and_what_else_and_no_more(

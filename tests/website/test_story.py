@@ -20,7 +20,9 @@ pytestmark = pytest.mark.django_db
 Effects = Callable[[], list[str]]
 
 
-@pytest.mark.requirement("OPS-1-01", "OPS-1-03", "OPS-1-09", "OPS-6-36", "OPS-6-55", "OPS-4-17")
+@pytest.mark.requirement(
+    "OPS-1-01", "OPS-1-03", "OPS-1-09", "OPS-4-01", "OPS-6-36", "OPS-6-55", "OPS-4-17"
+)
 @pytest.mark.parametrize("path", ["/buy/", "/abuy/", "/class/", "/form/", "/refund/", "/arefund/"])
 def test_an_approved_request_is_performed_once_through_every_door(
     path: str, signed_out: SessionOf, jacket: Item, effects: Effects
