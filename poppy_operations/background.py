@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from django.http import HttpRequest
-
 from poppy_operations.gate.performing import queued
-from poppy_operations.sessions.reports import hide_our_frames
+from poppy_operations.sessions.reports import clear_our_frames, report_request
 from poppy_operations.site_responses import WorkersResponses
 
 
@@ -23,7 +21,10 @@ def perform_attempt(operation_id: str, attempt: str) -> bool:
     the same: the agent's repeat, or ``requeue``, sends another.
     """
     # Receivers of got_request_exception read a request.
-    request = HttpRequest()
-    request.META |= {"SERVER_NAME": "worker", "SERVER_PORT": "0"}  # a report names its host
-    hide_our_frames(request)
-    return queued.perform_handed_over(operation_id, attempt, WorkersResponses(), request)
+    request = report_request()
+    try:
+        return queued.perform_handed_over(operation_id, attempt, WorkersResponses(), request)
+    except Exception as error:
+        # The queue reports on it without a request.
+        clear_our_frames(error)
+        raise

@@ -11,11 +11,11 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
 from poppy_operations import atomic_requests, gated_handlers
-from poppy_operations.browser import logins, marks, renewing
+from poppy_operations.browser import logins, mark_cookies, marks, renewing
 from poppy_operations.browser.state import Browser, browser_of
 from poppy_operations.company import verified_session
 from poppy_operations.sessions.refusals import SessionRefused
-from poppy_operations.sessions.reports import hide_from_reports
+from poppy_operations.sessions.reports import hide_from_reports, hide_our_frames
 from poppy_operations.sessions.session import Session
 from poppy_operations.sessions.verification import has_session
 
@@ -124,6 +124,8 @@ def _gated_aliases(request: HttpRequest, callback: Callable[..., Any]) -> tuple[
 def _begin(request: HttpRequest) -> None:
     request.poppy = RequestFacts(request)  # type: ignore[attr-defined]  # our own addition
     hide_from_reports(request)
+    if mark_cookies.is_in(request):
+        hide_our_frames(request)
     marks.keep_mark(request)
     logins.watch_user(request)
 

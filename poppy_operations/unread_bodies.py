@@ -1,9 +1,12 @@
-"""Bodies that Django takes for empty, since nothing says how long they are."""
+"""Bodies that Django takes for empty, although something was sent."""
 
 from __future__ import annotations
 
 from django.core.handlers.asgi import ASGIRequest
-from django.http import HttpRequest
+from django.http import HttpRequest, UnreadablePostError
+from django.http.request import RawPostDataException
+
+_NO_LENGTH = frozenset({None, "", "0"})
 
 
 def is_body_lost(request: HttpRequest) -> bool:
@@ -20,6 +23,21 @@ def is_body_lost(request: HttpRequest) -> bool:
     if not isinstance(own, ASGIRequest):
         return True
     return own is not request or own.content_type == "multipart/form-data"
+
+
+def is_form_lost(request: HttpRequest) -> bool:
+    """Whether the form of a plain Django view broke off, or was read by something else.
+
+    Django fails the first time it is asked for such a form, as its CSRF protection asks, and from
+    then on it says that the form is empty.
+    """
+    is_form = request.content_type == "application/x-www-form-urlencoded"
+    if request.method != "POST" or not is_form or request.META.get("CONTENT_LENGTH") in _NO_LENGTH:
+        return False
+    try:
+        return not (request.POST or request.body)
+    except (UnreadablePostError, RawPostDataException):
+        return True
 
 
 def _is_announced_without_length(request: HttpRequest) -> bool:

@@ -14,6 +14,14 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from example_project.demo_agent.endpoint import (
+    APPROVED,
+    PERFORMED,
+    PERFORMING,
+    RECORDED,
+    Told,
+    told_by,
+)
 from example_project.demo_agent.instruction import Instruction, instruction_of
 from example_project.demo_agent.terms import Row, disagreements, rows
 from example_project.demo_agent.wire import Exchange
@@ -59,6 +67,7 @@ class Question:
     asked: Mapping[str, str]
     earlier: Mapping[str, Any] | None
     approved_by: str = ""
+    is_performing: bool = False
     reasons: list[str] = field(default_factory=list)
 
     @property
@@ -75,6 +84,10 @@ class Question:
     def until(self) -> datetime:
         """Until when an approval is accepted."""
         return datetime.fromisoformat(self.operation["expires_at"])
+
+    def is_not(self, operation: Mapping[str, Any]) -> bool:
+        """Whether it is about another revision."""
+        return bool(self.operation["revision"] != operation["revision"])
 
 
 class Companion:
@@ -162,9 +175,15 @@ class Companion:
         self._tell("agent", "I asked for a ticket that lets my browser in, once.", answer)
         expect_status(answer, 200)
         browser = Browser()
-        expect_status(browser.open(answer.json()["url"]), 200)
-        self.browser = browser
-        self._tell("browser", "I used the ticket, and am signed in as Alice.", *browser.answers)
+        browser.open(answer.json()["url"])
+        is_in = browser.page.url == self._order_page
+        did = "am signed in as Alice" if is_in else "am not signed in"
+        self._tell("browser", f"I used the ticket, and {did}.", *browser.answers)
+        self.browser = browser if is_in else None
+
+    @property
+    def _order_page(self) -> str:
+        return f"{self.shop}/orders/{ORDER}/"
 
     # Asking
 
@@ -172,15 +191,18 @@ class Companion:
         browser = self._in_the_shop()
         wanted = sku if sku in CHOICES else WANTED
         opened = len(browser.answers)
-        self._send_the_form(browser, wanted)
+        if not self._send_the_form(browser, wanted):
+            return
         asked = {"order_id": ORDER, "item_id": ITEM, "replacement_sku": wanted}
         self._heed_instruction = True
         self._after(f"I sent the form: exchange for the {CHOICES[wanted]}.", opened, asked)
 
-    def _send_the_form(self, browser: Browser, sku: str) -> None:
-        browser.open(f"{self.shop}/orders/{ORDER}/")
+    def _send_the_form(self, browser: Browser, sku: str) -> bool:
+        if not self._is_signed_in(browser):
+            return False
         form = form_of(browser, "item_id", ITEM)
         browser.submit(form, {"replacement_sku": sku}, form.buttons[0])
+        return True
 
     def _continue(self) -> None:
         browser = self._in_the_shop()
@@ -188,9 +210,11 @@ class Companion:
             return
         opened = len(browser.answers)
         form = browser.page.form_with("replacement_sku")
-        if form is None or not form.buttons:  # What stands between has put its own page here.
-            self._send_the_form(browser, self.question.asked["replacement_sku"])
-            self._after("I sent the form again.", opened, self.question.asked)
+        is_told = browser.page.url != self._order_page
+        if not is_told or form is None or not form.buttons:
+            # What stands between has put its own page here, or the browser is back in the shop.
+            if self._send_the_form(browser, self.question.asked["replacement_sku"]):
+                self._after("I sent the form again.", opened, self.question.asked)
             return
         browser.submit(form, button=form.buttons[0])
         self._after("I pressed Continue.", opened, self.question.asked)
@@ -200,17 +224,15 @@ class Companion:
         answers = self._in_the_shop().answers[opened:]
         reference = next(filter(None, map(self._reference_of_mine, answers)), None)
         before = self.question or self._earlier
-        if reference is None or self._agent is None:
-            self._tell("browser", f"{did} The shop did it.", *answers)
-            self._earlier, self.question, self.is_done = self.question, None, True
-            if before is not None:
-                self._look_at(before.reference)
+        if reference is None:
+            self._tell("browser", f"{did} The shop asked for no approval.", *answers)
+            self._find_out(before)
             return
-        self._tell("browser", f"{did} The shop did nothing: it wants approval first.", *answers)
+        self._tell("browser", f"{did} The shop refused that: it wants approval first.", *answers)
         if before is not None and before.approved_by:
-            status = self._look_at(before.reference)
-            if status == "performed" and before.asked == asked:
-                self.question = None
+            told = self._look_at(before)
+            if told.status == PERFORMED and before.asked == asked:
+                self.question, self.is_done = None, True
                 self._tell("agent", "That was done already. I do not approve it a second time.")
                 return
         self.is_done = False
@@ -222,31 +244,67 @@ class Companion:
         is_mine = reference is not None and reference.sid == SESSION_ID
         return reference if is_mine and origin_of(answer.url) == self.shop else None
 
-    def _look_at(self, reference: Reference) -> str:
+    def _find_out(self, before: Question | None) -> None:
+        """Learn from the endpoint what was done: a page that was answered says nothing of it."""
+        told = Told() if before is None else self._look_at(before)
+        self.is_done = told.status == PERFORMED
+        self._earlier = before
+        if before is None:
+            self._tell("agent", "I have approved nothing, so nothing was done that I know of.")
+        elif told.operation is None and told.status not in {APPROVED, PERFORMING}:
+            self.question = None
+        elif told.operation is not None and (before.approved_by or before.is_not(told.operation)):
+            self._heed_instruction = False
+            self._take(told.operation, before.reference, before.asked, before)
+        elif self.question is not None:
+            self.question.is_performing = told.status == PERFORMING
+        if not self.is_done:
+            self._is_signed_in(self._in_the_shop())
+
+    def _is_signed_in(self, browser: Browser) -> bool:
+        """Open the order, and see whether the shop still shows it; if not, the agent is let in."""
+        opened = len(browser.answers)
+        browser.open(self._order_page)
+        is_in = browser.page.url == self._order_page
+        if not is_in:
+            shown = browser.answers[opened:]
+            self._tell("browser", "I am no longer signed in to the shop.", *shown)
+            self.browser = None
+        return is_in
+
+    def _look_at(self, question: Question) -> Told:
         """Ask where an earlier operation stands: it must not be approved twice over (7)."""
-        answer = self._at_the_endpoint(reference)
-        status = answer.json().get("status", "") if answer.status == 200 else ""
-        told = f"it is {status}" if status else "it was not done"
-        self._tell("agent", f"I asked about the earlier operation: {told}.", answer)
-        return str(status)
+        answer = self._at_the_endpoint(question.reference)
+        told = told_by(answer)
+        self._tell("agent", f"I asked about the earlier operation: {told.words}.", answer)
+        return told
 
     def _read(
         self, reference: Reference, asked: Mapping[str, str], before: Question | None
     ) -> None:
         answer = self._at_the_endpoint(reference)
-        if answer.status == 400:
+        told = told_by(answer)
+        if told.operation is None:
             self.question = None
-            self._tell("agent", "The shop no longer knows this reference. Ask again.", answer)
+            self._tell("agent", f"I sent the reference from the header: {told.words}.", answer)
             return
-        expect_status(answer, 403)
-        operation = answer.json()["operation"]
+        self._tell("agent", "I sent the reference from the header, and got the terms.", answer)
+        self._take(told.operation, reference, asked, before)
+
+    def _take(
+        self,
+        operation: dict[str, Any],
+        reference: Reference,
+        asked: Mapping[str, str],
+        before: Question | None,
+    ) -> None:
+        """Let an operation be the one that is asked about, beside an earlier revision of it."""
         is_same = (
             before is not None
             and before.operation["operation_id"] == operation["operation_id"]
-            and before.operation["revision"] != operation["revision"]
+            and before.is_not(operation)
         )
         earlier = before.operation["terms"] if is_same and before is not None else None
-        self._tell("agent", "I sent the reference from the header, and got the terms.", answer)
         self.question = Question(operation, reference, asked, earlier)
         if before is not None and is_same and before.approved_by == "agent":
             self._heed_instruction = False  # One instruction covers one revision only (5).
@@ -285,10 +343,14 @@ class Companion:
         approval = approval_of(question.operation, approver=approver)
         approval["reference"] = f"apr_{secrets.token_hex(8)}"
         answer = self._at_the_endpoint(question.reference, approval)
+        told = told_by(answer)
         why = "as you said" if approver == "user" else f"as you instructed: {self.instruction}"
-        self._tell("agent", f"I approved exactly these terms, {why}.", answer)
-        expect_status(answer, 204)
-        question.approved_by = approver
+        if told.status == RECORDED:
+            self._tell("agent", f"I approved exactly these terms, {why}.", answer)
+            question.approved_by = approver
+            return
+        self._tell("agent", f"I sent an approval, {why}, and it is not on record.", answer)
+        self._find_out(question)
 
     def _refuse(self) -> None:
         if self.question is not None and not self.question.approved_by:

@@ -18,7 +18,7 @@ from example_project.shop.models import (
     Reservation,
 )
 from example_project.shop.refunds import gateway
-from poppy_operations.models import Operation
+from poppy_operations.models import Agent, Operation
 
 PASSWORD = "demo-password"  # noqa: S105  the demo's sign-in page shows it
 PRODUCTS = [
@@ -51,7 +51,8 @@ ORDERED_PRICE = Decimal("150.00")
 def seed(*, reset: bool = False) -> None:
     """Create what is missing; with ``reset`` begin again, the gateway's books included.
 
-    Personal Agents on the allow-list stay. A shop without orders is a new one, and begins with
+    Personal Agents on the allow-list stay, and those that were revoked are forgotten, so that the
+    demo agent is let in again. A shop without orders is a new one, and begins with
     empty books.
     """
     if reset or not Order.objects.exists():
@@ -82,6 +83,7 @@ def seed(*, reset: bool = False) -> None:
 
 def _clear() -> None:
     Operation.objects.all().delete()
+    Agent.objects.filter(status=Agent.Status.REVOKED).delete()
     for model in (Exchange, Refund, Reservation, Closure, OrderItem, Order, Product):
         model._default_manager.all().delete()  # noqa: SLF001  Django's documented name
 

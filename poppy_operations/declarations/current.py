@@ -21,16 +21,18 @@ class CurrentOperation:
     ``idempotency_key`` is for the systems that an external action calls. It is the same for every
     attempt of the operation, until ``reconcile`` finds that an attempt was not performed: from then
     on the outside refuses that key, and later attempts have another.
+
+    As text it is its action and its ID, since error reports show what the site's variables hold.
     """
 
     action: str
-    terms: Mapping[str, Any]
-    summary: str | None = None
+    terms: Mapping[str, Any] = field(repr=False)
+    summary: str | None = field(default=None, repr=False)
     operation_id: str | None = None
-    revision: str | None = None
-    idempotency_key: str | None = None
-    owner: Owner | None = None
-    approval: ApprovalStatement | None = None
+    revision: str | None = field(default=None, repr=False)
+    idempotency_key: str | None = field(default=None, repr=False)
+    owner: Owner | None = field(default=None, repr=False)
+    approval: ApprovalStatement | None = field(default=None, repr=False)
 
     @classmethod
     def without_id(cls, action: str, terms: Terms) -> CurrentOperation:
@@ -46,9 +48,9 @@ class ApprovedOperation(CurrentOperation):
     """
 
     operation_id: str = field()
-    revision: str = field()
-    idempotency_key: str = field()
-    owner: Owner = field()
+    revision: str = field(repr=False)
+    idempotency_key: str = field(repr=False)
+    owner: Owner = field(repr=False)
 
 
 def operation_of(request: HttpRequest) -> CurrentOperation:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime
 from functools import cached_property
 from typing import Any, final
@@ -57,9 +57,9 @@ class Terms:
     they are first read.
     """
 
-    values: Mapping[str, object]
+    values: Mapping[str, object] = field(repr=False)
     _: KW_ONLY
-    summary: str | Promise | None = None
+    summary: str | Promise | None = field(default=None, repr=False)
     needed: bool = True
     same_action: object = None
     content: Any = None

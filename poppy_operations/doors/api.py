@@ -52,6 +52,7 @@ from poppy_operations.doors.plain import (
 from poppy_operations.gate.calls import Call
 from poppy_operations.gate.comparing import RequestContent
 from poppy_operations.site_responses import SiteResponses
+from poppy_operations.unread_bodies import is_body_lost
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -134,6 +135,7 @@ def _api_call(
         results=_ViewsResponses(request),
         request=django_request,
         content=partial(_api_content, request, action.name, ignore),
+        is_lost=partial(is_body_lost, request),
         prepare=partial(note_uploads, django_request),
         terms=terms,
         body=body,

@@ -21,6 +21,7 @@ from poppy_operations.doors.http_uploads import note_uploads
 from poppy_operations.gate.calls import Call
 from poppy_operations.gate.comparing import RequestContent
 from poppy_operations.site_responses import SiteResponses
+from poppy_operations.unread_bodies import is_body_lost, is_form_lost
 
 WITHIN = "_poppy_within"
 
@@ -42,6 +43,7 @@ def plain_call(
         results=results or SiteResponses(),
         request=request,
         content=partial(_plain_content, request, action.name, ignore),
+        is_lost=lambda: is_body_lost(request) or is_form_lost(request),
         prepare=partial(note_uploads, request),
         terms=terms,
         body=body,

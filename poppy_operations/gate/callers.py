@@ -52,7 +52,7 @@ def who_asks(call: Call) -> Caller | Visitor | ErrorAnswer:
         return _with_session(call)
     browser = asker.browser()
     if browser.marked:
-        return _browser(call, browser.session)
+        return _unread(call) or _browser(call, browser.session)
     if asker.carries_approval():
         return error_answer(InvalidSession("An approval came without a Session."))
     return without_session(asker) or Visitor()
@@ -69,11 +69,26 @@ def _with_session(call: Call) -> Caller | ErrorAnswer:
     session = verified(call.asker)
     if isinstance(session, ErrorAnswer):
         return session
-    other = somebody_else(call.asker.user(), session) or _another_token(call.asker)
-    if other is not None:
-        return other
+    wrong = _unread(call) or somebody_else(call.asker.user(), session) or _another_token(call.asker)
+    if wrong is not None:
+        return wrong
     refusal = None if session.declared else _undeclared(call)
     return Caller(call.interface, session.owner, session.sid, refusal)
+
+
+def _unread(call: Call) -> ErrorAnswer | None:
+    """Refuse an agent's request with content that nobody can read: it would pass for an empty one.
+
+    What is asked for and what is done would be something else than what was sent.
+    """
+    if not call.is_lost():
+        return None
+    logger.info(
+        "A request for %s is refused: its body broke off, was read by something else, or came "
+        "without a Content-Length that is a number.",
+        call.action.name,
+    )
+    return INVALID_REQUEST
 
 
 def _another_token(asker: Asker) -> ErrorAnswer | None:

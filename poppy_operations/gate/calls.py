@@ -31,6 +31,10 @@ def _no_one() -> Any:
     return None
 
 
+def _never() -> bool:
+    return False
+
+
 @dataclass(kw_only=True)
 class Job:
     """What it takes to perform an action, whoever asked for it.
@@ -57,11 +61,13 @@ class Call(Job):
     stored, such as a stream's. ``interface`` is the door's own, for requests in a Session; requests
     of a joined browser are the website's, whatever the door. ``prepare`` is called for an agent's
     request before ``terms`` and ``body``. ``open_methods`` is given if the method of the request is
-    open to people alone; it lists the methods that agents may use there.
+    open to people alone; it lists the methods that agents may use there. ``is_lost`` says whether
+    content was sent that nobody can read.
     """
 
     asker: Asker
     content: Callable[[], RequestContent]
+    is_lost: Callable[[], bool] = _never
     prepare: Callable[[], Any] = _no_one
     allowed: Callable[[], Any] = _no_one
     replay: Callable[[CurrentOperation], Any] | None = None

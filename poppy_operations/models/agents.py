@@ -15,6 +15,7 @@ from poppy_operations.models.lengths import (
     RETURN_TO_LENGTH,
     URL_LENGTH,
 )
+from poppy_operations.models.shown import ShownByKey
 
 
 class Agent(models.Model):
@@ -52,7 +53,7 @@ class Agent(models.Model):
         return self.name or self.client_id
 
 
-class Join(models.Model):
+class Join(ShownByKey, models.Model):
     """A browser joined to a Session, from its ticket to its end (core profile, browser join)."""
 
     agent = models.ForeignKey(

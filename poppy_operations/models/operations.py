@@ -16,6 +16,7 @@ from poppy_operations.models.lengths import (
     NAME_LENGTH,
     URL_LENGTH,
 )
+from poppy_operations.models.shown import ShownByKey
 from poppy_operations.protocol.owner import Owner
 
 
@@ -80,7 +81,6 @@ class Operation(models.Model):
 
     # What a worker's last attempt said if it did nothing: the answer to one repeat.
     refusal = models.TextField(null=True, blank=True, editable=False)
-
     barred_keys = models.PositiveSmallIntegerField(
         _("barred idempotency keys"),
         default=0,
@@ -125,7 +125,7 @@ class Operation(models.Model):
         return Owner(self.client_id, self.user_id, self.account)
 
 
-class Revision(models.Model):
+class Revision(ShownByKey, models.Model):
     """One set of terms of an operation, which never changes (3)."""
 
     operation = models.ForeignKey(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import pytest
 from django.http import HttpRequest
@@ -253,3 +253,39 @@ def test_what_cannot_be_repeated_is_left_to_the_person(
     assert shop.received == []
     assert page.get_by_role("button").count() == 0
     assert page.get_by_text("Once it is approved there, go back").is_visible()
+
+
+# What the script, a form's own parts and the scripts of pages call or set on forms.
+MEMBERS = (
+    "querySelector", "querySelectorAll", "hidden", "dataset", "submit", "requestSubmit", "action",
+    "method", "elements", "closest", "matches", "getAttribute", "setAttribute", "toggleAttribute",
+    "isConnected", "contains", "parentNode", "children", "nodeType", "id", "name", "value",
+    "addEventListener", "constructor", "prototype", "__proto__", "length", "tagName",
+)  # fmt: skip
+
+
+FORM_IS_HIDDEN = """() => {
+    const form = document.querySelector("[data-poppy-continue]");
+    return Element.prototype.hasAttribute.call(form, "hidden");
+}"""
+
+
+@pytest.mark.parametrize("status", ["approved", "performing"])
+def test_fields_may_be_called_as_the_members_of_a_form_are(
+    status: str, opened: Callable[[Shop], Any]
+) -> None:
+    content = urlencode(dict.fromkeys(MEMBERS, "of a field"))
+    request = RequestFactory().post("/buy/", content, "application/x-www-form-urlencoded")
+    shop = Shop(request)
+    page = opened(shop)
+    shop.status = status
+    if status == "approved":
+        with page.expect_navigation():
+            page.clock.run_for(15_000)
+        ((_, fields),) = shop.received
+        assert {name for name, _ in fields} == {*MEMBERS, "csrfmiddlewaretoken"}
+    else:
+        wait(page, shop)
+        # Playwright's own scripts do not bear with such names.
+        assert page.evaluate(FORM_IS_HIDDEN)
+        assert page.title() == "In progress"

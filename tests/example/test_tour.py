@@ -84,7 +84,8 @@ def test_a_newcomer_clicks_through_the_story(demo_agent: str) -> None:
     press(browser, "The shop raises the price")
     assert "for $75.00 more" in press(browser, "presses Continue")
     press(browser, "Approve")
-    assert "I pressed Continue. The shop did it." in press(browser, "presses Continue")
+    pressed = press(browser, "presses Continue")
+    assert "I pressed Continue. The shop asked for no approval." in pressed
     assert "it is performed" in browser.page.words
     assert "a second time" in press(browser, "Send the form", sku="stormline-insulated-m")
     assert "for $80.00 more" in press(browser, "Send the form", sku="stormline-insulated-l")

@@ -36,6 +36,6 @@ def shop(
         Server(SERVERS[server], DATABASE_URL=url, DJANGO_SETTINGS_MODULE=SETTINGS) as running,
         django_db_blocker.unblock(),
     ):
-        shop = Shop(running, database_from_url(url, base=PROJECT))
+        shop = Shop(running, database_from_url(url, base=PROJECT), is_asgi=server == "uvicorn")
         yield shop
         shop.close()

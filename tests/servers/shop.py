@@ -15,7 +15,7 @@ from django.db.utils import ConnectionHandler
 
 from example_project.issuer import demo_issuer
 from example_project.tour.agent import approval_of, reference_in
-from example_project.tour.browser import Browser
+from example_project.tour.browser import FORM, Browser
 from example_project.tour.server import ASGI, WSGI, Server
 from example_project.tour.web import Answer, send
 from poppy_operations.testing.agents import PersonalAgent
@@ -41,6 +41,7 @@ class Shop:
 
     server: Server
     database: dict[str, object]
+    is_asgi: bool
     _seen: int = 0
 
     def __post_init__(self) -> None:
@@ -86,6 +87,11 @@ class SessionAt:
 
     def post(self, path: str, content: object, approval: Approval | None = None) -> Answer:
         """Send a request of the agent's own."""
+        url = self.shop.server.url + path
+        return send("POST", url, self.headers(approval), json.dumps(content).encode())
+
+    def headers(self, approval: Approval | None = None) -> dict[str, str]:
+        """The headers of a request of the agent's own, with content in JSON."""
         headers = AGENT.headers(
             user_id=f"usr_{self.name}",
             sid=f"ses_{self.name}",
@@ -93,9 +99,18 @@ class SessionAt:
             access_token=self.shop.token,
             approval=approval,
         )
-        headers |= {"Content-Type": "application/json", "Accept": "application/json"}
-        url = self.shop.server.url + path
-        return send("POST", url, headers, json.dumps(content).encode())
+        return {**headers, "Content-Type": "application/json", "Accept": "application/json"}
+
+    def browser_headers(self) -> dict[str, str]:
+        """The headers of a script on a page of the shop that sends a form for the browser."""
+        cookies = {name: value for (_, name), value in self.browser.cookies.items()}
+        return {
+            "Accept": "application/json",
+            "Content-Type": FORM,
+            "Cookie": "; ".join(f"{name}={value}" for name, value in cookies.items()),
+            "Sec-Fetch-Mode": "cors",
+            "X-CSRFToken": cookies["csrftoken"],
+        }
 
     def join(self) -> None:
         """Let the agent's browser in, on the order's page."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,13 +9,13 @@ import pytest
 from django.http import HttpRequest, HttpResponse
 from django.test import Client
 from django.urls import include, path
-from django.utils.log import AdminEmailHandler
 from django.views import debug
 
 from poppy_operations.company import verified_session
 from poppy_operations.sessions.reports import hide_from_reports
 from poppy_operations.sessions.verification import SessionHeaders, SessionVerifier
 from tests.agents import SessionOf
+from tests.mails import Mailbox, mails
 
 pytestmark = pytest.mark.django_db
 
@@ -39,31 +38,12 @@ urlpatterns = [
 ]
 
 
-class Mailbox(AdminEmailHandler):
-    """Django's handler for errors, before it sends its mail."""
-
-    def __init__(self) -> None:
-        super().__init__(include_html=True)
-        self.mails: list[str] = []
-
-    def send_mail(self, subject: str, message: str, *args: Any, **kwargs: Any) -> None:
-        self.mails.append("\n".join((subject, message, kwargs["html_message"])))
-
-    def last(self) -> str:
-        """All of the only mail."""
-        (told,) = self.mails
-        return told
-
-
 @pytest.fixture
 def mailbox(settings: Any) -> Iterator[Mailbox]:
     """What is sent to ADMINS, with the page for developers."""
     settings.ROOT_URLCONF = __name__
-    found = Mailbox()
-    logger = logging.getLogger("django.request")
-    logger.addHandler(found)
-    yield found
-    logger.removeHandler(found)
+    with mails("django.request") as found:
+        yield found
 
 
 def ask(session: SessionOf, url: str) -> dict[str, str]:
@@ -90,7 +70,7 @@ def test_a_mail_to_admins_shows_that_there_was_a_session_and_not_which(
         settings.MIDDLEWARE = [name for name in settings.MIDDLEWARE if name != ours]
     headers = ask(signed_in, "/broken/")
 
-    told = mailbox.last()
+    told = mailbox.told
     assert "LookupError" in told
     assert "HTTP_POPPY_SESSION" in told
     assert not [secret for secret in secrets_in(headers) if secret in told]
@@ -103,7 +83,7 @@ def test_nor_does_one_about_a_fault_while_the_session_is_verified(
     monkeypatch.setattr(SessionVerifier, "check_ath", None)
     headers = ask(signed_in, "/inside/")
 
-    told = mailbox.last()
+    told = mailbox.told
     assert "verify_headers" in told
     assert not [secret for secret in secrets_in(headers) if secret in told]
 

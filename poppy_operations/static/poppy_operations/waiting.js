@@ -5,6 +5,9 @@
   "use strict";
 
   const { watch, mayContinue } = window.poppyOperations;
+  // A field of the form may be called as any member of a form is: `hidden`, `dataset`, `submit`.
+  const { getAttribute, querySelector, toggleAttribute } = Element.prototype;
+  const { requestSubmit } = HTMLFormElement.prototype;
 
   function start(box) {
     const page = box.closest("#poppy-operations");
@@ -19,7 +22,8 @@
         title = text.hidden ? title : text.dataset.poppyTitle;
       }
       for (const part of page.querySelectorAll("[data-poppy-while]")) {
-        part.hidden = !part.dataset.poppyWhile.split(" ").includes(status);
+        const statuses = getAttribute.call(part, "data-poppy-while").split(" ");
+        toggleAttribute.call(part, "hidden", !statuses.includes(status));
       }
       heading.textContent = title || first.heading;
       if (page.matches("main")) {
@@ -29,7 +33,7 @@
 
     // A login since has changed the token that Django expects.
     function renew(token) {
-      const field = form && form.querySelector("[name=csrfmiddlewaretoken]");
+      const field = form && querySelector.call(form, "[name=csrfmiddlewaretoken]");
       if (field && token) {
         field.value = token;
       }
@@ -40,8 +44,8 @@
       show(status);
       if (status === "approved" && form && (await mayContinue(box.dataset.poppyWatch))) {
         show("continuing");
-        // Not submit(): Turbo and the like must see it, and a field may have that name.
-        HTMLFormElement.prototype.requestSubmit.call(form);
+        // Not submit(): Turbo and the like must see it.
+        requestSubmit.call(form);
         return true;
       }
       return status === "unknown" || status === "performed";

@@ -16,7 +16,8 @@ class Command(BaseCommand):
         parser.add_argument(
             "--reset",
             action="store_true",
-            help="begin again: without exchanges, refunds, reservations, closures and operations",
+            help="begin again: without exchanges, refunds, reservations, closures, operations and "
+            "revoked agents",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
