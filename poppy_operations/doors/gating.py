@@ -51,7 +51,7 @@ def in_form(answered_by_gate: Answered, call: Call) -> Steps[HttpResponseBase]:
         return result
     if isinstance(answer, Replay) and call.replay is not None and not is_stored(answer.performance):
         try:
-            again: HttpResponseBase = yield from site(partial(call.replay, answer.operation))
+            return (yield from _replayed_by_site(call, partial(call.replay, answer.operation)))
         except Exception as error:  # noqa: BLE001  it was performed: must not read as a failure (7)
             log_of(
                 logging.ERROR,
@@ -62,12 +62,20 @@ def in_form(answered_by_gate: Answered, call: Call) -> Steps[HttpResponseBase]:
                 request=call.request,
             )
             answer = PlainlyPerformed(answer.operation_id)
-        else:
-            return again
     form = partial(
         respond, answer, call.request, answered_by_gate.interface, action=call.action.name
     )
     return (yield from database(form))
+
+
+def _replayed_by_site(call: Call, replay: Callable[[], Any]) -> Steps[HttpResponseBase]:
+    """The answer that ``replay=`` makes again, rendered now: a later fault reads as a failure."""
+    again: object = yield from site(replay)
+    if not isinstance(again, HttpResponseBase):
+        message = f"{call.action.name}: replay= returns a response, not {type(again).__name__}."
+        raise TypeError(message)
+    final: HttpResponseBase = yield from site(partial(call.results.final, again))
+    return final
 
 
 def behind_the_gate(

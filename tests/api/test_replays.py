@@ -225,20 +225,30 @@ def test_the_largest_stored_body_is_a_setting(
     assert (Performance.objects.get().body is not None) is is_stored
 
 
+def fails(request: Any, operation: CurrentOperation) -> Response:
+    message = "The archive is closed."
+    raise LookupError(message)
+
+
+FAILING_REPLAYS: dict[str, Any] = {
+    "raises": fails,
+    "returns nothing": lambda request, operation: None,
+    "returns no response": lambda request, operation: {"again": True},
+    "cannot be rendered": lambda request, operation: TemplateResponse(None, "no such template"),  # type: ignore[arg-type]
+}
+
+
+@pytest.mark.parametrize("kind", FAILING_REPLAYS)
+@pytest.mark.parametrize("path", ["/api/class/", "/api/plain/"])
 def test_a_replay_that_fails_says_plainly_that_it_was_performed(
-    agents_api: ApiClient, shop: ApiBehaviour, effects: Effects
+    kind: str, path: str, agents_api: ApiClient, shop: ApiBehaviour, effects: Effects
 ) -> None:
     """What was performed must not read like a failure, whatever the site's code does."""
-
-    def fails(request: Any, operation: CurrentOperation) -> Response:
-        message = "The archive is closed."
-        raise LookupError(message)
-
     shop.answer = STREAMS["stream"]
-    shop.replay = fails
-    operation = agents_api.ask()
-    agents_api.approve(operation)
-    again = agents_api.approve(operation)
+    shop.replay = FAILING_REPLAYS[kind]
+    operation = agents_api.ask(path=path)
+    agents_api.approve(operation, path=path)
+    again = agents_api.approve(operation, path=path)
 
     assert (again.status_code, again.json()["status"]) == (200, "performed")
     assert len(effects()) == 1
