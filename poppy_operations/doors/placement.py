@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+from poppy_operations.declarations.callables import is_generator
 from poppy_operations.declarations.declared_action import DeclaredAction
 from poppy_operations.doors.arguments import KNOWN_METHODS
 from poppy_operations.gated_handlers import ACTION, GATE
@@ -19,6 +20,7 @@ def reject_misuse(action: DeclaredAction, view: Any, how: str) -> None:
     if not callable(view) or isinstance(view, type | staticmethod):
         message = f"@{how} of {action.name} goes on a view function or on the handlers of a class."
         raise TypeError(message)
+    _reject_generator(action, view, how)
     if name == "dispatch":
         message = (
             f"@{how} of {action.name} goes on the handlers of a class (post, put, …), not on "
@@ -33,6 +35,17 @@ def reject_misuse(action: DeclaredAction, view: Any, how: str) -> None:
         raise TypeError(message)
     _reject_wrong_order(action, view, how)
     reject_nested(action, view, how)
+
+
+def _reject_generator(action: DeclaredAction, view: Any, how: str) -> None:
+    # Of an external action nobody would know the outcome, though none of its code has run.
+    if is_generator(view):
+        name = getattr(view, "__qualname__", repr(view))
+        message = (
+            f"@{how} of {action.name} goes on a view that returns its response, and {name} "
+            "yields: return StreamingHttpResponse(…) instead."
+        )
+        raise TypeError(message)
 
 
 def _reject_wrong_order(action: DeclaredAction, view: Any, how: str) -> None:
@@ -96,3 +109,4 @@ def reject_class(action: DeclaredAction, target: Any, names: list[str]) -> None:
         raise TypeError(message)
     for name in names:
         reject_nested(action, getattr(target, name), "gated")
+        _reject_generator(action, getattr(target, name), "gated")

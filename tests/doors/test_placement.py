@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
@@ -144,6 +144,30 @@ def test_a_class_that_run_cannot_be_called_in_is_refused(buy: Action) -> None:
     with pytest.raises(TypeError, match="on a class with handlers such as post"):
         buy.gated(Form.as_view())  # type: ignore[type-var]  # that is the point
     assert buy.gated(Form) is Form
+
+
+def yielding(request: Any) -> Iterator[HttpResponse]:
+    yield HttpResponse("done")
+
+
+async def ayielding(request: Any) -> AsyncIterator[HttpResponse]:
+    yield HttpResponse("done")
+
+
+class Yielding(View):
+    def post(self, request: HttpRequest) -> Iterator[HttpResponse]:
+        yield HttpResponse("done")
+
+
+@pytest.mark.parametrize("view", [yielding, ayielding, Yielding.post])
+@pytest.mark.parametrize("how", ["view", "api"])
+def test_a_view_whose_call_runs_none_of_its_code_is_refused(
+    how: str, view: Any, buy: Action
+) -> None:
+    with pytest.raises(TypeError, match=r"yields: return StreamingHttpResponse"):
+        getattr(buy, how)(terms=lambda *given: Terms({}))(view)
+    with pytest.raises(TypeError, match=r"Yielding\.post yields"):
+        buy.gated(Yielding)
 
 
 def test_a_gate_that_django_puts_on_a_method_is_on_it_once(buy: Action, rf: Any) -> None:
