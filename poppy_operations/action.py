@@ -153,7 +153,7 @@ class Action(DeclaredAction):
 
         ``body(operation)`` is all of the action, and returns its response. ``terms()`` is called
         again inside the transaction. Raises ``RuntimeError`` outside a class that
-        ``gated`` of this action decorates.
+        ``gated`` of this action decorates, and if the request has run an action already.
         """
         reject_in_run(self, terms=terms, body=body)
         answer = drive(run_door(self, request, terms, body, ignore, performed))

@@ -50,6 +50,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 C = TypeVar("C", bound=type)
 
 _ENTERED = "_poppy_entered"
+_ALLOWED = "_poppy_allowed"
+_HAS_RUN = "_poppy_has_run"
 
 
 def view_door(
@@ -128,8 +130,9 @@ def _entering(
 
     def call_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:
         request, before, rest = split(args)
-        if hasattr(request, _ENTERED):
+        if _is_entered(action, request, allowed):
             return None  # One gated handler has called another, as FormView.put does.
+        setattr(request, _ALLOWED, allowed)
         bound = partial(site_call, before=before, request=request, rest=rest, kwargs=kwargs)
         return plain_call(
             action,
@@ -142,6 +145,20 @@ def _entering(
 
     gated = behind_the_gate(handler, call_of, _enter, action=action, methods=methods)
     return with_functions(gated, allowed=allowed)
+
+
+def _is_entered(
+    action: DeclaredAction, request: HttpRequest, allowed: Callable[..., Any] | None
+) -> bool:
+    """Whether the gate of the handler that calls this one has asked all that this one would ask.
+
+    A handler of the same action with another ``allowed`` has its own asked. A handler of another
+    action comes no further than ``run``.
+    """
+    entered: Entered | None = getattr(request, _ENTERED, None)
+    if entered is None:
+        return False
+    return entered.action is not action or getattr(request, _ALLOWED) is allowed
 
 
 def _enter(call: Call) -> Steps[HttpResponseBase]:
@@ -167,6 +184,13 @@ def run_door(
         )
         raise RuntimeError(message)
 
+    if hasattr(request, _HAS_RUN):
+        message = (
+            f"{action.name}: run() is called once in a request. One request performs one action: "
+            "put both into the terms of one."
+        )
+        raise RuntimeError(message)
+
     def current_body(operation: CurrentOperation) -> Any:
         request.operation = operation  # type: ignore[attr-defined]  # what views are promised
         return body(operation)
@@ -181,5 +205,10 @@ def run_door(
         results=PageResponses(action, performed),
     )
     call = replace(call, now=entered.now)
-    answered_by_gate = yield from order.go_on(entered, call)
+    setattr(request, _HAS_RUN, True)
+    try:
+        answered_by_gate = yield from order.go_on(entered, call)
+    except BaseException:
+        delattr(request, _HAS_RUN)  # It has no answer, and may be called again.
+        raise
     return (yield from in_form(answered_by_gate, call))

@@ -6,15 +6,77 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.urls import path
+from django.views import View
 
+from poppy_operations import Action, CurrentOperation, Terms
 from tests.agents import ORDER, SessionOf, reference
 from tests.asking import TWO, ask, error, recorded
-from tests.shop.models import Item
+from tests.shop.models import Effect, Item
 from tests.shop.operations import Behaviour
+from tests.urls import urlpatterns as of_the_shop
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.website.test_classes")]
 Effects = Callable[[], list[str]]
+
+pay = Action("classes.pay", effects="database")
+
+
+def paid(operation: CurrentOperation) -> HttpResponse:
+    """Pay, once."""
+    Effect.objects.create(kind="pay", key="once")
+    return HttpResponse("paid")
+
+
+def refuse(request: HttpRequest, **kwargs: Any) -> HttpResponse:
+    """A right that nobody has."""
+    return HttpResponse("not yours", status=404)
+
+
+@pay.gated(allowed=refuse)
+class Guarded(View):
+    """A class with a right of its own."""
+
+    def post(self, request: HttpRequest) -> HttpResponseBase:
+        """Pay."""
+        return pay.run(request, lambda: Terms({}), paid)
+
+
+@pay.gated
+class Open(View):
+    """A class that leaves everything to another one."""
+
+    def post(self, request: HttpRequest) -> HttpResponseBase:
+        """Leave it to the other class."""
+        return Guarded.as_view()(request)
+
+
+@pay.gated(allowed=lambda request: None)
+class Inherited(Guarded):
+    """A class that leaves everything to the class that it is derived from."""
+
+    def post(self, request: HttpRequest) -> HttpResponseBase:
+        """Leave it to the other class."""
+        return super().post(request)
+
+
+@pay.gated
+class Twice(View):
+    """A class that asks for two actions, one after the other."""
+
+    def post(self, request: HttpRequest) -> HttpResponseBase:
+        """Pay, and pay again."""
+        pay.run(request, lambda: Terms({}), paid)
+        return pay.run(request, lambda: Terms({}), paid)
+
+
+urlpatterns = [
+    *of_the_shop,
+    path("open/", Open.as_view()),
+    path("inherited/", Inherited.as_view()),
+    path("twice/", Twice.as_view()),
+]
 
 
 @pytest.mark.requirement("OPS-4-56")
@@ -58,3 +120,21 @@ def test_the_reference_of_a_class_is_the_same_as_of_a_function(
     first = reference(browser.post("/form/", ORDER))
     assert reference(browser.post("/form/", ORDER)) == first
     assert reference(browser.post("/buy/", ORDER))[1] != first[1]
+
+
+@pytest.mark.parametrize("url", ["/open/", "/inherited/"])
+def test_a_handler_that_another_one_calls_asks_for_its_own_right(
+    url: str, signed_out: SessionOf, client: Any, effects: Effects
+) -> None:
+    for browser in (signed_out.browser(), client):
+        response = browser.post(url)
+        assert (response.status_code, response.content) == (404, b"not yours")
+    assert effects() == []
+
+
+def test_one_request_runs_one_action(signed_out: SessionOf, client: Any) -> None:
+    for browser in (signed_out.browser(), client):
+        with pytest.raises(
+            RuntimeError, match=r"classes\.pay: run\(\) is called once in a request"
+        ):
+            browser.post("/twice/")
