@@ -19,7 +19,7 @@ def check_gates(**_named: Any) -> list[CheckMessage]:
     """Check every gated view of the site's URLs."""
     found = [(route, _gates(route)) for route in routes()]
     unfit = {one.msg: one for route, gates in found for one in _unfit(route, gates)}
-    return [*unfit.values(), *_never_asked(found)]
+    return [*unfit.values(), *_for_no_method(found)]
 
 
 def _gates(route: Route) -> dict[Any, set[str]]:
@@ -67,7 +67,7 @@ def _shown_call(name: str, route: Route) -> str:
     return f"{name}({', '.join(arguments)})"
 
 
-def _never_asked(found: list[tuple[Route, dict[Any, set[str]]]]) -> Iterator[CheckMessage]:
+def _for_no_method(found: list[tuple[Route, dict[Any, set[str]]]]) -> Iterator[CheckMessage]:
     """Name the gates whose handlers answer none of their methods, whatever the route."""
     answered: dict[Any, set[str]] = {}
     names = {}

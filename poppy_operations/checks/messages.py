@@ -135,7 +135,7 @@ MESSAGES: tuple[CheckMessage, ...] = (
         id="poppy_operations.E019",
     ),
     Error(
-        "The gate of the action %(action)s in %(view)s is never asked.",
+        "The gate of the action %(action)s in %(view)s is for no method of its handler.",
         hint=(
             "The decorated handler answers %(methods)s, but methods= names others: name the "
             "methods that change something, such as methods=['GET']."

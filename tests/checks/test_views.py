@@ -255,7 +255,7 @@ def test_a_gate_that_no_request_comes_to_is_found(site: Site) -> None:
         path("", include(router.urls)),
     )
 
-    assert [one.partition(" is never asked. ")[0] for one in never()] == [
+    assert [one.partition(" is for no method of its handler. ")[0] for one in never()] == [
         "The gate of the action checked.buy in read_only",
         "The gate of the action checked.buy in "
         "test_a_gate_that_no_request_comes_to_is_found.<locals>.Aliased",
