@@ -11,7 +11,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 # Longer durations may end after the last year that databases and Python know.
-_TEN_YEARS = timedelta(days=3650)
+LONGEST_DURATION = timedelta(days=3650)
 # What a database takes in one statement by default, in whatever form the bytes are written.
 _LARGEST_BODY = 4 * 1024 * 1024
 
@@ -53,7 +53,7 @@ def _whole_number(said: str, least: int, most: int | None = None) -> Kind:
     return Kind(said, fits)
 
 
-def _duration(said: str, least: timedelta, most: timedelta = _TEN_YEARS) -> Kind:
+def _duration(said: str, least: timedelta, most: timedelta = LONGEST_DURATION) -> Kind:
     return Kind(said, lambda value: isinstance(value, timedelta) and least <= value <= most)
 
 

@@ -21,7 +21,7 @@ from django.utils.cache import patch_cache_control, patch_vary_headers
 from poppy_operations.sessions.clock import epoch
 
 # Browsers keep no cookie for longer, the Django session's included.
-LONGEST = int(timedelta(days=400).total_seconds())
+LONGEST_COOKIE = int(timedelta(days=400).total_seconds())
 
 CLEAR = "Clear-Site-Data"
 ALL_ELSE = {'"cache"', '"clientHints"', '"executionContexts"', '"storage"'}
@@ -73,7 +73,7 @@ def _cookie_values(request: HttpRequest) -> Iterator[str]:
 
 def set_in(response: HttpResponseBase, seconds: int) -> None:
     """Mark the browser for so many seconds, by a cookie with the session cookie's attributes."""
-    seconds = min(seconds, LONGEST)
+    seconds = min(seconds, LONGEST_COOKIE)
     response.set_cookie(
         name(),
         _signer().sign(str(epoch() + seconds)),

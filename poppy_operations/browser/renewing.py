@@ -74,7 +74,7 @@ def _mark_again(request: HttpRequest, session: SessionBase) -> None:
 
 def _lifetime_of(session: SessionBase) -> int:
     """Say for how many seconds a marked Django session needs the cookie beside it."""
-    return min(max(0, session.get_expiry_age()) + _join_lifetime(), mark_cookies.LONGEST)
+    return min(max(0, session.get_expiry_age()) + _join_lifetime(), mark_cookies.LONGEST_COOKIE)
 
 
 def _is_short(request: HttpRequest, lifetime: int) -> bool:

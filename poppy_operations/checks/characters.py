@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from django.core.checks import CheckMessage
-from django.db import DatabaseError, InterfaceError, connections, router
+from django.db import DatabaseError, InterfaceError, connections
 
 from poppy_operations.checks.messages import message
-from poppy_operations.models import Operation
+from poppy_operations.models.databases import write_alias
 
 _EVERY_CHARACTER = "utf8mb4"
 _OF_COLUMNS = (
@@ -26,7 +26,7 @@ def check_characters(
 
     It asks the database, and so does nothing if Django was not told to check that database.
     """
-    alias = router.db_for_write(Operation)
+    alias = write_alias()
     if alias not in (databases or ()) or connections[alias].vendor != "mysql":
         return []
     try:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from django.core.checks import CheckMessage
-from django.db import DatabaseError, InterfaceError, connections, router
+from django.db import DatabaseError, InterfaceError, connections
 
 from poppy_operations.checks.messages import message
-from poppy_operations.models import Operation
+from poppy_operations.models.databases import write_alias
 
 # By PRAGMA synchronous: from FULL on, a commit in WAL mode is on the disk.
 _SQLITE_LEVELS = ("OFF", "NORMAL", "FULL", "EXTRA")
@@ -25,7 +25,7 @@ def check_durability(
 
     It asks the database, and so does nothing if Django was not told to check that database.
     """
-    alias = router.db_for_write(Operation)
+    alias = write_alias()
     if alias not in (databases or ()):
         return []
     connection: Any = connections[alias]

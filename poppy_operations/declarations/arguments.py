@@ -10,8 +10,8 @@ from typing import Final
 from django.http import HttpResponseBase
 from django.utils.functional import Promise
 
-# An expiry or a lease of this length still ends in a year that databases and Python know.
-LONGEST_DURATION: Final = timedelta(days=3650)
+from poppy_operations.conf import LONGEST_DURATION
+
 SHORTEST_DURATION: Final = timedelta(seconds=1)
 _SCOPE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+")
 
@@ -63,8 +63,9 @@ def listed(subject: str, value: object, of: str) -> tuple[object, ...]:
     """
     if isinstance(value, list | tuple | set | frozenset):
         return tuple(value)
-    hint = f" Write [{value!r}]." if isinstance(value, str | type) else ""
-    message = f"{subject} is a list of {of}, not {value!r}.{hint}"
+    shown = value.__name__ if isinstance(value, type) else repr(value)
+    hint = f" Write [{shown}]." if isinstance(value, str | type) else ""
+    message = f"{subject} is a list of {of}, not {shown}.{hint}"
     raise TypeError(message)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import timedelta
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from django.http import HttpResponseBase
 
@@ -25,7 +25,6 @@ from poppy_operations.protocol.approval import APPROVERS, ApprovalStatement, App
 from poppy_operations.protocol.ids import is_prefix
 
 EffectsKind = Literal["database", "external"]
-LONGEST_LEASE: Final = timedelta(hours=1)
 ReconcileHook = Callable[[ApprovedOperation], Performed | NotPerformed | None]
 PerformHook = Callable[[ApprovedOperation], HttpResponseBase | Mapping[str, Any] | None]
 StillHook = Callable[[ApprovedOperation], Terms | NotPerformed]

@@ -12,7 +12,6 @@ from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Least
 
 from poppy_operations.conf import conf
-from poppy_operations.declarations.declared_action import LONGEST_LEASE
 from poppy_operations.lifecycle.durable import committed, durably
 from poppy_operations.models import Approval, Operation, instants
 from poppy_operations.models.databases import write_alias
@@ -20,6 +19,8 @@ from poppy_operations.protocol.ids import new_attempt
 
 # How far servers' clocks may be apart. An attempt that began later began by a wrong clock.
 CLOCKS_DIFFER = timedelta(minutes=1)
+# The lease of an action may be longer; what take-overs make of a shorter one may not.
+LONGEST_DOUBLED_LEASE = timedelta(hours=1)
 
 
 def rows_of(operation: Operation) -> QuerySet[Operation]:
@@ -142,5 +143,5 @@ def free(operation: Operation, now: datetime) -> bool:
     no worker ever started: both can be ended at any time. False if the attempt ended before.
     """
     seen = of_attempt(operation, operation.attempt).filter(lapsed(now))
-    lease_s = Least(F("lease_s") * 2, int(LONGEST_LEASE.total_seconds()))
+    lease_s = Least(F("lease_s") * 2, int(LONGEST_DOUBLED_LEASE.total_seconds()))
     return bool(durably(lambda: seen.update(lease_s=lease_s, **open_changes())))

@@ -239,5 +239,5 @@ def test_a_session_that_is_over_needs_the_cookie_for_a_joins_lifetime() -> None:
     session.set_expiry(-60)
     assert _lifetime_of(session) == 3600
     session.set_expiry(timedelta(days=4000))
-    assert _lifetime_of(session) == mark_cookies.LONGEST
+    assert _lifetime_of(session) == mark_cookies.LONGEST_COOKIE
     assert seconds_left(request_with("")) == 0
