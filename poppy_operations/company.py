@@ -104,7 +104,7 @@ class Company:
         return str(user.pk) if user.is_authenticated else None
 
     def is_account(self, account: str) -> bool:
-        """Whether a text names an account in the way that ``account_of`` spells it.
+        """Whether a text names an account, spelt as ``account_of`` spells it.
 
         It is asked for the account of every access token beside a Session, and makes no query: it
         keeps "01" from being the account "1". By default, any text does if the site has an

@@ -136,7 +136,7 @@ def is_within(action: DeclaredAction, request: HttpRequest) -> bool:
     """Whether this very request performs the approved action: one handler has called another.
 
     What needed no approval lends none: whatever it calls is looked at anew. Raises ``RuntimeError``
-    where the request performs another action, whose approval does not cover this one.
+    if the request performs another action, whose approval does not cover this one.
     """
     outer: CurrentOperation | None = getattr(request, WITHIN, None)
     if outer is None or outer.operation_id is None:

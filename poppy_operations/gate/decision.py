@@ -78,14 +78,14 @@ class Findings:
 
 def decided(findings: Findings) -> Steps[Answer]:
     """Try until there is an answer: if a claim was lost, the request is looked at again."""
-    in_the_way = 0
+    lost_to_nobody = 0
     for _ in range(TRIES_BESIDE_OTHERS):
         outcome = yield from _tried(findings)
         if not isinstance(outcome, Lost):
             return outcome
         findings.looked = False
-        in_the_way += not outcome.by_others
-        if in_the_way == TRIES:
+        lost_to_nobody += not outcome.by_others
+        if lost_to_nobody == TRIES:
             break
     message = "The claim was lost again and again."
     raise Busy(message)

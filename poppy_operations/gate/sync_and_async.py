@@ -17,7 +17,7 @@ from typing import Any, TypeVar, cast
 
 from asgiref.sync import sync_to_async
 
-from poppy_operations.lifecycle.durable import busy_where_in_the_way
+from poppy_operations.lifecycle.durable import busy_if_unusable
 
 T = TypeVar("T")
 
@@ -44,7 +44,7 @@ def deciding(call: Callable[[], T]) -> Steps[T]:
 
     Raises ``Busy`` if the database is locked, unreachable or read-only.
     """
-    with busy_where_in_the_way():
+    with busy_if_unusable():
         return (yield from database(call))
 
 

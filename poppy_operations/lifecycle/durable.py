@@ -85,7 +85,7 @@ def _drop_lost_connection() -> None:
 
 def committed(write: Callable[[], T]) -> T:
     """Run ``write`` in a commit of its own. Raises what ``durably`` does, at the first failure."""
-    with busy_where_in_the_way(), ExitStack() as stack:
+    with busy_if_unusable(), ExitStack() as stack:
         ensure_autocommit()
         enter_outermost(stack)
         return write()
@@ -103,7 +103,7 @@ def enter_outermost(stack: ExitStack) -> None:
 
 
 @contextmanager
-def busy_where_in_the_way() -> Iterator[None]:
+def busy_if_unusable() -> Iterator[None]:
     """Raise ``Busy`` if the database is locked, unreachable or read-only for the time being.
 
     An error that does not pass by itself is raised unchanged. The log names it by the database's

@@ -8,7 +8,7 @@ from functools import partial
 
 from poppy_operations.browser.joins import purge_joins
 from poppy_operations.lifecycle import purging
-from poppy_operations.lifecycle.durable import Busy, busy_where_in_the_way, durably
+from poppy_operations.lifecycle.durable import Busy, busy_if_unusable, durably
 from poppy_operations.maintenance.batches import BATCH
 from poppy_operations.maintenance.results import Interrupted, Purged
 from poppy_operations.models.instants import instant
@@ -26,7 +26,7 @@ def purge(*, now: datetime | None = None, dry_run: bool = False, batch: int = BA
     done = Purged(0, 0)
     try:
         if dry_run:
-            with busy_where_in_the_way():
+            with busy_if_unusable():
                 return Purged(purging.forgettable(moment).count(), over(dry_run=True))
         while joins := durably(partial(over, batch=batch)):
             done = replace(done, joins=done.joins + joins)

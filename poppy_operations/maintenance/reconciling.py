@@ -11,7 +11,7 @@ from poppy_operations.declarations.outcomes import NotPerformed
 from poppy_operations.discovery import action_called
 from poppy_operations.gate.approvals import current_operation
 from poppy_operations.lifecycle import claims
-from poppy_operations.lifecycle.durable import Busy, busy_where_in_the_way
+from poppy_operations.lifecycle.durable import Busy, busy_if_unusable
 from poppy_operations.lifecycle.settling import settle
 from poppy_operations.logs import about, log_of
 from poppy_operations.maintenance.batches import attempts_over, in_batches
@@ -33,7 +33,7 @@ def reconcile(*, now: datetime | None = None, dry_run: bool = False) -> Reconcil
     """
     ends: Counter[str] = Counter()
     try:
-        with busy_where_in_the_way():
+        with busy_if_unusable():
             ends.update(_would_end(now) if dry_run else _ends(now))
             ends["requeued"] = requeue(now=now, dry_run=dry_run)
     except Busy as error:

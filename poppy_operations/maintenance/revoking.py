@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from poppy_operations.browser.joins import end_joins_of
-from poppy_operations.lifecycle.durable import busy_where_in_the_way
+from poppy_operations.lifecycle.durable import busy_if_unusable
 from poppy_operations.models import Agent
 from poppy_operations.models.instants import instant
 from poppy_operations.sessions.agents import revoke_agent
@@ -18,7 +18,7 @@ def revoke(client_id: str, *, now: datetime | None = None) -> Agent:
     ``client_id``, and ``Busy`` if the database is locked, unreachable or read-only: then revoke it
     again, since its joins may go on.
     """
-    with busy_where_in_the_way():
+    with busy_if_unusable():
         agent = revoke_agent(client_id)
         end_joins_of(agent, instant(now))
     return agent

@@ -9,7 +9,7 @@ from django.urls import NoReverseMatch, reverse
 
 from poppy_operations.discovery import action_called
 from poppy_operations.lifecycle import claims
-from poppy_operations.lifecycle.durable import busy_where_in_the_way
+from poppy_operations.lifecycle.durable import busy_if_unusable
 from poppy_operations.maintenance.batches import attempts_over, in_batches
 from poppy_operations.maintenance.results import Stuck
 from poppy_operations.models import Operation
@@ -27,7 +27,7 @@ NEXT_STEPS = {
 def stuck(*, now: datetime | None = None) -> Sequence[Stuck]:
     """List the operations that do not end by themselves, oldest first. Raises ``Busy``."""
     moment = instant(now)
-    with busy_where_in_the_way():
+    with busy_if_unusable():
         found = [_stuck(operation, moment) for operation in in_batches(attempts_over(moment))]
     return sorted(found, key=lambda item: item.since)
 

@@ -31,7 +31,7 @@ from poppy_operations.company import user_of_account, verified_session
 from poppy_operations.conf import conf
 from poppy_operations.gate.answers import INVALID_REQUEST
 from poppy_operations.gate.callers import error_answer
-from poppy_operations.lifecycle.durable import Busy, busy_where_in_the_way
+from poppy_operations.lifecycle.durable import Busy, busy_if_unusable
 from poppy_operations.models import Join, instants
 from poppy_operations.models.lengths import NAME_LENGTH, RETURN_TO_LENGTH
 from poppy_operations.responses.bodies import error_response
@@ -247,7 +247,7 @@ def _redeem(
     request: HttpRequest, join: Join, user: AbstractBaseUser | None, now: datetime
 ) -> HttpResponse:
     try:
-        with busy_where_in_the_way():
+        with busy_if_unusable():
             is_joined = joins.redeem(request, join, user, now)
     except Busy:
         logger.exception("A browser could not be joined.")

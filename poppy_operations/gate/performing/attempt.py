@@ -15,7 +15,7 @@ from poppy_operations.gate.callers import Caller
 from poppy_operations.gate.calls import Job
 from poppy_operations.gate.sync_and_async import Steps, database, site
 from poppy_operations.lifecycle import claims
-from poppy_operations.lifecycle.durable import Busy, busy_where_in_the_way
+from poppy_operations.lifecycle.durable import Busy, busy_if_unusable
 from poppy_operations.logs import log_of
 from poppy_operations.models import Approval, Operation, Revision, instants
 from poppy_operations.models.databases import write_alias
@@ -110,7 +110,7 @@ class Attempt:
         """The operation as it is now; ``None`` if it is gone, or cannot be read."""
         found = Operation.objects.using(write_alias()).select_related("performance__revision")
         try:
-            with busy_where_in_the_way():
+            with busy_if_unusable():
                 return found.filter(pk=self.operation.pk).first()
         except Busy:
             self.log(logging.WARNING, "An operation could not be read again.")

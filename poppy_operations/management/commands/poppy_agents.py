@@ -9,7 +9,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from poppy_operations.lifecycle.durable import Busy, busy_where_in_the_way
+from poppy_operations.lifecycle.durable import Busy, busy_if_unusable
 from poppy_operations.maintenance import revoke
 from poppy_operations.models import Agent
 from poppy_operations.sessions.agents import (
@@ -48,7 +48,7 @@ class Command(BaseCommand):
             "list": self.list,
         }
         try:
-            with busy_where_in_the_way():
+            with busy_if_unusable():
                 verbs[verb](options)
         except Busy as error:
             fault = f"The database is locked, unreachable or read-only: {error}."
