@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from django.core.checks import Tags, register
 
-from poppy_operations.checks import characters, configuration, durability, gates, runs, site
+from poppy_operations.checks import (
+    characters,
+    clients,
+    configuration,
+    durability,
+    gates,
+    runs,
+    site,
+)
 
 CHECKS = (
     configuration.check_settings,
     configuration.check_company,
     site.check_middleware,
+    site.check_transactions,
     site.check_urls,
     site.check_sessions,
     site.check_sign_on,
@@ -18,6 +27,7 @@ CHECKS = (
     site.check_actions,
     gates.check_gates,
     runs.check_runs,
+    clients.check_clients,
 )
 DEPLOYMENT_CHECKS = (configuration.check_deployed_issuer, site.check_https)
 DATABASE_CHECKS = (characters.check_characters, durability.check_durability)

@@ -76,10 +76,15 @@ def check_deployed_issuer(**_named: Any) -> list[CheckMessage]:
     return [message("E006")] if is_plain else []
 
 
+def names_company(found: Mapping[str, Any]) -> bool:
+    """Whether the settings may name a ``Company``: by a dotted path, or by none for the default."""
+    return "COMPANY" not in found or KINDS["COMPANY"].fits(found["COMPANY"])
+
+
 def check_company(**_named: Any) -> list[CheckMessage]:
     """Check that the site's ``Company`` can be used as the app uses it."""
     found = declared()
-    if found is None or ("COMPANY" in found and not KINDS["COMPANY"].fits(found["COMPANY"])):
+    if found is None or not names_company(found):
         return []
     try:
         company = import_string(conf.company)

@@ -230,6 +230,25 @@ MESSAGES: tuple[CheckMessage, ...] = (
         ),
         id="poppy_operations.W011",
     ),
+    Warning(
+        "%(middleware)s in MIDDLEWARE opens a transaction around every request.",
+        hint=(
+            "Derive it with atomic = False, or take it out and create revisions inside the views: "
+            "an agent's request for a gated view fails in such a transaction, which could undo "
+            "the record that the action was performed."
+        ),
+        id="poppy_operations.W012",
+    ),
+    Warning(
+        "The view %(view)s accepts access tokens of %(package)s, and %(company)s does not know "
+        "which clients they were issued to.",
+        hint=(
+            "Derive the Company from %(adapter)s, or give it a client_of of its own: otherwise "
+            "every such token is taken for an agent's, and the site's own apps are refused with "
+            "invalid_session."
+        ),
+        id="poppy_operations.W013",
+    ),
 )
 
 _BY_ID = {message.id: message for message in MESSAGES}

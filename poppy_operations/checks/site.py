@@ -25,6 +25,7 @@ from poppy_operations.conf import KINDS, conf
 from poppy_operations.declarations.callables import require_hook
 from poppy_operations.declarations.registry import registry
 from poppy_operations.gated_handlers import gated_handler
+from poppy_operations.lifecycle.outer_transactions import opening_middleware
 from poppy_operations.middleware import PersonalAgentMiddleware
 from poppy_operations.models.databases import write_alias
 
@@ -73,6 +74,12 @@ def _gives_sessions(middleware: object) -> bool:
         return True
     name: str = getattr(middleware, "__name__", "")
     return name.replace("_", "").lower().endswith(SessionMiddleware.__name__.lower())
+
+
+def check_transactions(**_named: Any) -> list[CheckMessage]:
+    """Check that no middleware opens a transaction around every gated view."""
+    views()
+    return [message("W012", middleware=path) for path in opening_middleware() if list(registry)]
 
 
 def check_urls(**_named: Any) -> list[CheckMessage]:

@@ -17,6 +17,7 @@ from django.db import (
     transaction,
 )
 
+from poppy_operations.lifecycle.outer_transactions import opened_by
 from poppy_operations.lifecycle.passing import passes, word_of
 from poppy_operations.logs import log_of
 from poppy_operations.models.databases import write_alias
@@ -42,12 +43,15 @@ class OuterTransaction(ImproperlyConfigured):
     """A gated view runs inside a transaction that could undo the claim."""
 
     def __init__(self) -> None:
-        super().__init__(
+        parts = [
             "A gated view runs inside transaction.atomic(), which could undo the record that it "
-            "was performed. Put the gate outside the transaction. Under ATOMIC_REQUESTS, add "
+            "was performed.",
+            opened_by(),
+            "Put the gate outside the transaction. Under ATOMIC_REQUESTS, add "
             "poppy_operations.middleware.PersonalAgentMiddleware to MIDDLEWARE, and decorate the "
-            "class with @action.gated if a view calls action.run()."
-        )
+            "class with @action.gated if a view calls action.run().",
+        ]
+        super().__init__(" ".join(filter(None, parts)))
 
 
 def ensure_autocommit() -> None:

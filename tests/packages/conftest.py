@@ -11,7 +11,6 @@ from django.test import Client
 
 from poppy_operations.testing.agents import TokenIssuer
 from tests.agents import HOST
-from tests.packages import known_faults
 from tests.packages.sites import FOLDER, SITES, running_site
 from tests.shop.models import Item
 
@@ -35,7 +34,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if FOLDER in item.path.parents:
             item.add_marker(pytest.mark.packages)
-    known_faults.mark(items)
 
 
 @pytest.fixture(autouse=SITE is not None)

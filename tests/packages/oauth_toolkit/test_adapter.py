@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.core.checks import run_checks
 from django.db import connection
 from django.test import RequestFactory
 from django.test.utils import CaptureQueriesContext
@@ -17,6 +18,7 @@ from poppy_operations.company import get_company
 from poppy_operations.sessions.refusals import InvalidToken
 from poppy_operations.sessions.tokens import AccessToken
 from tests.agents import ApiClient, SessionOf
+from tests.configuring import configure
 from tests.packages.bearers import FIELD, HEADER, ORDERED, QUERY, Place
 from tests.packages.oauth_toolkit.issuing import Issuer
 
@@ -214,3 +216,9 @@ def test_a_user_who_may_not_sign_in_any_more_is_nobody(
 
     assert (answer.status_code, answer.json()) == (401, {"error": "invalid_token"})
     assert effects() == []
+
+
+def test_a_check_warns_of_a_company_that_does_not_know_the_clients(settings: Any) -> None:
+    configure(settings, COMPANY="poppy_operations.company.Company")
+    said = [one.msg for one in run_checks() if one.id == "poppy_operations.W013"]
+    assert [" of django-oauth-toolkit, " in one for one in said] == [True]

@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from django.core.checks import run_checks
 from django.test import Client
 from reversion.models import Revision, Version
 
@@ -110,9 +111,18 @@ def test_the_middlewares_transaction_is_refused_by_its_name(
     settings.MIDDLEWARE = [*settings.MIDDLEWARE, WITH_TRANSACTION]
     browser.handler.load_middleware()
 
-    with pytest.raises(OuterTransaction, match="RevisionMiddleware"):
+    with pytest.raises(OuterTransaction, match=f"{WITH_TRANSACTION} in MIDDLEWARE opens it"):
         browser.post(BUY, ORDER)
     assert effects() == []
+
+
+@pytest.mark.parametrize(("path", "is_warned"), [(WITH_TRANSACTION, True), (WITHOUT, False)])
+def test_a_check_warns_of_the_middlewares_transaction(
+    settings: Any, path: str, is_warned: bool
+) -> None:
+    settings.MIDDLEWARE = [*settings.MIDDLEWARE, path]
+    said = [one.msg.split()[0] for one in run_checks() if one.id == "poppy_operations.W012"]
+    assert said == ([path] if is_warned else [])
 
 
 def test_the_middleware_without_its_transaction_lets_agents_perform(

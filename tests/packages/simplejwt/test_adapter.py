@@ -10,6 +10,7 @@ import jwt
 import pytest
 from django.conf import settings as site
 from django.contrib.auth import get_user_model
+from django.core.checks import run_checks
 from django.test import Client, RequestFactory
 from rest_framework_simplejwt.settings import api_settings
 from rest_framework_simplejwt.tokens import AccessToken as Signed
@@ -20,6 +21,7 @@ from poppy_operations.contrib.simplejwt import SimpleJwtTokens
 from poppy_operations.sessions.refusals import InvalidToken
 from poppy_operations.sessions.tokens import AccessToken
 from tests.agents import HOST
+from tests.configuring import configure
 from tests.packages.bearers import HEADER, ORDERED
 from tests.packages.simplejwt.issuing import Issuer
 
@@ -252,3 +254,9 @@ def sign_in_by_cookie(get_response: Any) -> Any:
         return get_response(request)
 
     return middleware
+
+
+def test_a_check_warns_of_a_company_that_does_not_know_the_clients(settings: Any) -> None:
+    configure(settings, COMPANY="poppy_operations.company.Company")
+    said = [one.msg for one in run_checks() if one.id == "poppy_operations.W013"]
+    assert [" of simplejwt, " in one for one in said] == [True]
