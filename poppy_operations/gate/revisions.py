@@ -69,13 +69,14 @@ def revision_of_ref(ref: str, approver: str = "") -> Revision | None:
 
 def revision_of_watch(watch: str) -> Revision | None:
     """The revision that a waiting page watches."""
-    return (
+    found = (
         Revision.objects.using(write_alias())
         .select_related("operation", "record")
         .annotate(record_declined=_record_declined())
         .filter(watch=watch)
         .first()
     )
+    return found if found is not None and found.watch == watch else None
 
 
 def revision_of_operation(operation: Operation, revision: str, approver: str) -> Revision | None:

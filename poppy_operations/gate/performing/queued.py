@@ -193,6 +193,8 @@ def perform_handed_over(operation_id: str, attempt: str, results: Results, reque
     )
     if operation is None or operation.approval is None:
         return False
+    if (operation.operation_id, operation.attempt) != (operation_id, attempt):
+        return False  # A case-insensitive collation finds other spellings.
     if operation.is_revoked:
         _log(operation, "The agent of a queued attempt was revoked; nothing is performed.")
         queueing.release_unstarted(operation, attempt)
