@@ -34,7 +34,7 @@ from poppy_operations.doors.gating import (
 )
 from poppy_operations.doors.http_asker import HttpAsker
 from poppy_operations.doors.http_content import by_bytes, http_content
-from poppy_operations.doors.http_uploads import note_uploads
+from poppy_operations.doors.http_uploads import kept_for_the_view, note_uploads
 from poppy_operations.doors.placement import reject_ungated
 from poppy_operations.doors.plain import (
     closed_call,
@@ -137,7 +137,7 @@ def _api_call(
         content=partial(_api_content, request, action.name, ignore),
         is_lost=partial(is_body_lost, request),
         prepare=partial(note_uploads, django_request),
-        terms=terms,
+        terms=kept_for_the_view(django_request, terms),
         body=body,
         ignore=ignore,
         transactions=switched_off_aliases(django_request),

@@ -17,7 +17,7 @@ from poppy_operations.declarations.declared_action import DeclaredAction
 from poppy_operations.doors.arguments import called, wants_self
 from poppy_operations.doors.http_asker import HttpAsker
 from poppy_operations.doors.http_content import http_content, parsed_body
-from poppy_operations.doors.http_uploads import note_uploads
+from poppy_operations.doors.http_uploads import kept_for_the_view, note_uploads
 from poppy_operations.gate.calls import Call
 from poppy_operations.gate.comparing import RequestContent
 from poppy_operations.site_responses import SiteResponses
@@ -45,7 +45,7 @@ def plain_call(
         content=partial(_plain_content, request, action.name, ignore),
         is_lost=lambda: is_body_lost(request) or is_form_lost(request),
         prepare=partial(note_uploads, request),
-        terms=terms,
+        terms=kept_for_the_view(request, terms),
         body=body,
         ignore=ignore,
         transactions=switched_off_aliases(request),

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from asgiref.sync import sync_to_async
 from django.core.files.storage import FileSystemStorage
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.files.uploadhandler import FileUploadHandler, SkipFile
@@ -38,6 +39,23 @@ def closing(request: Any) -> Terms:
             upload.read()
         upload.close()
     return Terms(TERMS)
+
+
+def reading(request: Any) -> Terms:
+    sizes = [len(upload.read()) for upload in request.FILES.getlist("file")]
+    return Terms({**TERMS, "sizes": sizes})
+
+
+async def areading(request: Any) -> Terms:
+    return reading(request)
+
+
+def using_up(request: Any) -> Terms:
+    sizes = []
+    for upload in request.FILES.getlist("file"):
+        with upload:
+            sizes.append(len(upload.read()))
+    return Terms({**TERMS, "sizes": sizes})
 
 
 def moving(request: Any) -> Terms:
@@ -102,6 +120,17 @@ def by_api(terms: Callable[..., Terms], *parsers: Any) -> Any:
     return view
 
 
+def looking(request: Any) -> HttpResponseBase:
+    sizes = [len(upload.read()) for upload in request.FILES.getlist("file")]
+    assert operation_of(request).terms["sizes"] == sizes
+    return happening(request)
+
+
+async def alooking(request: HttpRequest) -> HttpResponseBase:
+    return await sync_to_async(looking)(request)
+
+
+READERS = {"reading": reading, "using-up": using_up}
 KINDS = {"closing": closing, "moving": moving, "handling": handling, "replacing": replacing}
 urlpatterns = [
     *of_the_shop,
@@ -111,6 +140,13 @@ urlpatterns = [
         for name in ("closing", "moving")
     ),
     *(path(f"api-{name}/", by_api(KINDS[name], MultiPartParser)) for name in ("closing", "moving")),
+    *(path(f"{name}/", send_in.view(terms=terms)(looking)) for name, terms in READERS.items()),
+    *(
+        path(f"parsed-{name}/", parsed(send_in.view(terms=terms)(looking)))
+        for name, terms in READERS.items()
+    ),
+    *(path(f"api-{name}/", by_api(terms, MultiPartParser)) for name, terms in READERS.items()),
+    path("areading/", send_in.view(terms=areading)(alooking)),
     path("api-json/", by_api(unlooking, JSONParser)),
 ]
 
@@ -170,6 +206,34 @@ def test_an_upload_to_an_api_that_terms_closes_or_moves_is_performed_once_approv
     assert effects() == []
     assert send(b"a", approval).status_code == 302
     assert send(b"a", approval).status_code == 302
+    assert len(effects()) == 1
+
+
+@pytest.mark.usefixtures("site_with_uploads")
+@pytest.mark.parametrize(
+    "kind", ["reading", "using-up", "parsed-reading", "parsed-using-up", "areading"]
+)
+def test_an_upload_that_terms_reads_is_read_again_by_terms_and_by_the_view(
+    kind: str, signed_out: SessionOf, effects: Effects
+) -> None:
+    browser = signed_out.browser()
+    signed_out.approve(reference(browser.post(f"/{kind}/", files(b"a", b"bc")))[1])
+    answer = browser.post(f"/{kind}/", files(b"a", b"bc"))
+    assert answer.status_code == 302
+    assert len(effects()) == 1
+    assert all(upload.closed for upload in answer.wsgi_request.FILES.getlist("file"))
+
+
+@pytest.mark.usefixtures("site_with_uploads")
+@pytest.mark.parametrize("kind", ["reading", "using-up"])
+def test_an_upload_to_an_api_that_terms_reads_is_read_again_by_terms(
+    kind: str, signed_out: SessionOf, effects: Effects
+) -> None:
+    def send(approval: Any = None) -> Any:
+        headers = signed_out.headers(approval)
+        return signed_out.client.post(f"/api-{kind}/", files(b"a"), headers=headers)
+
+    assert send(approval_of(operation_in(send()))).status_code == 302
     assert len(effects()) == 1
 
 
