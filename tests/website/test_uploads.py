@@ -173,6 +173,7 @@ def test_an_upload_to_an_api_that_terms_closes_or_moves_is_performed_once_approv
     assert len(effects()) == 1
 
 
+@pytest.mark.slow
 def test_handlers_of_the_sites_own_do_not_get_in_the_way(
     signed_out: SessionOf, effects: Effects
 ) -> None:
