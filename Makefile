@@ -19,8 +19,12 @@ PYTHON ?= $(shell for candidate in python3 python3.14 python3.13 python3.12 pyth
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
+PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
+# Tests that need no server, browser or other package, and not the machine for themselves.
+ALONE := not servers and not crash and not races and not browser and not packages
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick check lint format types imports migrations conformance clean docs \
+.PHONY: help demo test slow quick check lint format types imports migrations conformance clean docs \
 	conformance-check mutants rules bench bench-growth packages
 
 help: ## name the targets
@@ -31,17 +35,18 @@ demo: $(VENV)/.demo ## serve the demo shop on 127.0.0.1, PORT=8000
 	@$(BIN)/python manage.py demo_seed
 	@exec $(BIN)/python manage.py demo_serve
 
-test: $(VENV)/.test ## run the tests, but for those that need servers, a browser or packages
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 \
-		-m "not servers and not crash and not browser and not packages" $(PYTEST_ARGS)
+test: $(VENV)/.test ## run the tests, but for the slow ones and those that need more than Python
+	$(PYTEST) -m "not slow and $(ALONE)" $(PYTEST_ARGS)
 
-quick: $(VENV)/.test ## run the tests of the protocol, the gate and the lifecycle, in a minute
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 \
-		-m "not servers and not crash" tests/protocol tests/gate tests/lifecycle $(PYTEST_ARGS)
+slow: $(VENV)/.test ## run the tests that are too slow for `make test`
+	$(PYTEST) -m "slow and $(ALONE)" $(PYTEST_ARGS)
+
+quick: $(VENV)/.test ## run the tests of the protocol, the gate and the lifecycle, in half a minute
+	$(PYTEST) -m "not slow and $(ALONE)" tests/protocol tests/gate tests/lifecycle $(PYTEST_ARGS)
 
 packages: ## run the tests with other packages, in an environment of their own
 	@$(MAKE) --no-print-directory VENV=$(PACKAGES_VENV) $(PACKAGES_VENV)/.packages
-	POPPY_REQUIRE_PACKAGES=1 $(PACKAGES_VENV)/bin/python -m pytest -n 2 -m packages tests/packages $(PYTEST_ARGS)
+	POPPY_REQUIRE=1 $(PACKAGES_VENV)/bin/python -m pytest -n 2 -m packages tests/packages $(PYTEST_ARGS)
 
 check: lint types imports migrations conformance-check ## everything that is not a test
 

@@ -22,7 +22,12 @@ from tests.shop.company import Policy, policy
 from tests.shop.models import Effect, Item
 from tests.shop.operations import Behaviour, behaviour
 
-pytest_plugins = ("tests.conformance.plugin", "tests.ran")
+pytest_plugins = (
+    "tests.garbage",
+    "tests.conformance.plugin",
+    "tests.ran",
+    "tests.stages.marks",
+)
 
 
 @pytest.fixture

@@ -153,6 +153,7 @@ def test_a_list_reads_no_terms_answers_or_keys(operator: Client, told: Told, mod
         assert not any(f'"{column}"' in sql for sql in of_the_list), column
 
 
+@pytest.mark.slow
 def test_every_list_and_filter_costs_the_same_for_ten_and_ten_thousand_rows(
     operator: Client, listed: Agent
 ) -> None:
@@ -595,6 +596,7 @@ def test_what_changed_between_revisions_is_shown_as_differences(
     assert f"Terms {changed.number} looked up by the agent" in page
 
 
+@pytest.mark.slow
 def test_a_history_that_is_cut_still_tells_what_changed(operator: Client, told: Told) -> None:
     for _ in range(MOST):
         revise(told)
@@ -683,6 +685,7 @@ def test_the_history_shows_only_what_one_may_view(told: Told) -> None:
     assert "You may not view: revisions, declines, performances, settlements" in page
 
 
+@pytest.mark.slow
 def test_a_long_history_shows_the_newest_of_each_kind(operator: Client, told: Told) -> None:
     page = url(Operation, of=told.operation)
     assert "only the newest" not in text(operator.get(page))

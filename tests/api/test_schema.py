@@ -279,6 +279,7 @@ def _fits(body: dict[str, Any], name: Any, schema: dict[str, Any]) -> bool:
     return set(described["required"]) <= set(body) <= set(described["properties"])
 
 
+@pytest.mark.slow
 def test_nothing_of_it_is_imported_without_the_extra() -> None:
     code = (
         "import sys; sys.modules['drf_spectacular'] = None\n"

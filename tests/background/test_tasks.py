@@ -171,6 +171,7 @@ call_command("check")
 """
 
 
+@pytest.mark.slow
 def test_everything_but_the_tasks_works_without_celery() -> None:
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", WITHOUT_CELERY],

@@ -222,6 +222,7 @@ def test_a_handler_with_a_closure_is_not_taken_for_an_api_view() -> None:
     assert gated_handlers.gated_handler(as_views("class"), "GET") is False
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("atomic_requests", "in_cache", "deferred")
 @pytest.mark.django_db(transaction=True)
 def test_eight_threads_of_agents_and_visitors_each_get_their_own() -> None:
@@ -242,6 +243,7 @@ def test_eight_threads_of_agents_and_visitors_each_get_their_own() -> None:
         assert list(threads.map(ask, range(8))) == [[]] * 8
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("atomic_requests", "in_cache", "deferred")
 @pytest.mark.django_db(transaction=True)
 async def test_tasks_of_agents_and_visitors_each_get_their_own() -> None:

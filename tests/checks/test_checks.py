@@ -187,6 +187,7 @@ GOOD: dict[str, list[Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("key", "value"), [(key, one) for key in BAD for one in BAD[key]])
 def test_an_ill_typed_setting(settings: Any, key: str, value: Any) -> None:
     configure(settings, **{key: value})
@@ -359,6 +360,7 @@ def test_a_company_that_fits(settings: Any) -> None:
     assert not messages()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "hook", "call"),
     [

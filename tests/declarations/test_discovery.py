@@ -85,6 +85,7 @@ def told_by(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_a_script_that_checks_nothing_finds_every_action_and_says_which_are_gone(
     tmp_path: Path,
 ) -> None:
@@ -93,6 +94,7 @@ def test_a_script_that_checks_nothing_finds_every_action_and_says_which_are_gone
     assert told.stderr.count("An attempt's action is not declared; still unknown.") == 1
 
 
+@pytest.mark.slow
 def test_a_worker_that_checks_nothing_performs_an_action_that_only_the_urls_import(
     tmp_path: Path,
 ) -> None:

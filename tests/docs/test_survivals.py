@@ -165,6 +165,7 @@ def test_an_attempt_keeps_the_effects_that_it_began_with(
     assert len(effects()) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keeps", [True, False])
 def test_a_new_key_performs_nothing_twice(
     browser: Client, signed_in: SessionOf, effects: Any, settings: Any, keeps: bool

@@ -146,6 +146,7 @@ def reader(tmp_path: Path) -> Iterator[Reader]:
 
 
 @pytest.mark.servers
+@pytest.mark.timeout(900)  # a slow package index is no fault of the tutorial
 def test_the_tutorial_works_when_it_is_typed_as_it_stands(reader: Reader) -> None:
     for block in blocks(TUTORIAL):
         reader.do(block)

@@ -105,6 +105,7 @@ def test_an_agent_that_may_get_no_operation_gets_the_refusal() -> None:
     assert ask(asked) == Undeclared(None)
 
 
+@pytest.mark.slow
 def test_an_ask_that_others_overtake_again_and_again_is_busy(monkeypatch: Any) -> None:
     attempt = Trial()
     asked = an_ask(attempt)
@@ -188,6 +189,7 @@ def test_a_repeat_that_others_overtake_looks_again() -> None:
     assert Revision.objects.count() == 2
 
 
+@pytest.mark.slow
 def test_a_repeat_that_is_overtaken_again_and_again_is_answered_as_performing(
     monkeypatch: Any,
 ) -> None:

@@ -24,6 +24,7 @@ def forget(execute: Callable[..., Any], *args: Any) -> Any:
     return execute(*args)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sessions", ["db", "cached_db"])
 @pytest.mark.parametrize("path", PATHS)
 def test_a_cache_that_is_cleared_at_every_statement_changes_nothing(

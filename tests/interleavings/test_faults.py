@@ -65,6 +65,7 @@ def is_documented(order: Approved, answer: Any) -> bool:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 @pytest.mark.requirement("OPS-7-01")
 @pytest.mark.parametrize("stays", [False, True], ids=["once", "from then on"])
@@ -131,6 +132,7 @@ def is_refused(wrapper: Any, commit: Any) -> None:
     raise OperationalError(GONE)
 
 
+@pytest.mark.slow
 @pytest.mark.database
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.requirement("OPS-7-01")

@@ -51,6 +51,7 @@ def change(request: Any, zones: bool, settings: Any) -> datetime:
     return NIGHTS[request.param]
 
 
+@pytest.mark.slow
 def test_every_minute_of_the_night_is_stored_and_found_as_it_is(change: datetime) -> None:
     revision = returned()
     for minutes in range(-150, 150, 7):

@@ -707,6 +707,7 @@ def test_a_database_in_the_way_of_a_purge_is_told() -> None:
     assert rows()[0] == 1
 
 
+@pytest.mark.slow
 def test_a_purge_that_the_database_interrupts_says_what_was_forgotten_before(
     monkeypatch: Any,
 ) -> None:

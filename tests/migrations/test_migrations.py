@@ -33,6 +33,7 @@ def migrations() -> Iterator[tuple[str, object]]:
     yield from ((name, one) for (app, name), one in loader.disk_migrations.items() if app == APP)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("language", "keys"), [("en", "BigAutoField"), ("de", "AutoField"), ("ar", "BigAutoField")]
 )
@@ -78,6 +79,7 @@ def test_every_migration_of_data_can_be_undone() -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.database
 @pytest.mark.django_db(transaction=True)
 def test_all_tables_go_and_come_again() -> None:

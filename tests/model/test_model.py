@@ -58,6 +58,8 @@ def company(db: None, settings: Any) -> Iterator[None]:
         registry.discard(action)
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(3600)  # for as many steps as somebody asks for
 @pytest.mark.parametrize("part", range(PARTS))
 def test_the_package_does_what_the_model_says(part: int, company: None, pytestconfig: Any) -> None:
     told = os.environ.get("POPPY_MODEL_STEPS")

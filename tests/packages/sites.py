@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 FOLDER = Path(__file__).parent
-REQUIRED = "POPPY_REQUIRE_PACKAGES"
 
 
 class Site(NamedTuple):

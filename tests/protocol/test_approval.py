@@ -68,6 +68,7 @@ def test_an_approval_in_json_says_what_its_header_says() -> None:
     )
 
 
+@pytest.mark.slow
 @given(statements)
 def test_every_approval_reads_back_as_it_was_written(statement: ApprovalStatement) -> None:
     members = statement.members()

@@ -76,6 +76,7 @@ def test_content_that_came_as_json_again_is_the_same(value: object) -> None:
     assert canonical_content(json.loads(json.dumps(value, indent=2))) == canonical_content(value)
 
 
+@pytest.mark.slow
 @given(json_values, json_values)
 @example(1, True)
 @example(0, False)
@@ -296,7 +297,7 @@ def inside_itself() -> dict[str, object]:
         Stream(),
         iter([1]),
         deep(101),
-        inside_itself(),
+        pytest.param(inside_itself(), marks=pytest.mark.slow),
         datetime.min.replace(tzinfo=timezone(timedelta(hours=1))),
     ],
 )

@@ -66,6 +66,7 @@ def test_amb_32_of_a_key_that_comes_twice_the_last_value_counts() -> None:
     assert parse_dictionary("a=1,a") == {"a": True}
 
 
+@pytest.mark.slow
 @given(fields)
 @example("\udfff")
 def test_reading_a_dictionary_never_fails(value: str) -> None:

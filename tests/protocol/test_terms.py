@@ -85,12 +85,14 @@ def test_the_text_is_json_with_sorted_keys_no_spaces_and_its_own_characters() ->
     assert canonical_terms(values) == ('{"a":"","b":[1,true,null,{"a":-1,"z":0}],"ä":"Größe M"}')
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("OPS-3-16")
 @given(terms)
 def test_any_keys_and_values_arrive_unchanged(values: dict[str, object]) -> None:
     assert distinctly(json.loads(canonical_terms(values))) == distinctly(values)
 
 
+@pytest.mark.slow
 @given(terms)
 def test_equal_terms_have_equal_digests_whatever_their_order(values: dict[str, object]) -> None:
     other = reordered(values)
@@ -98,6 +100,7 @@ def test_equal_terms_have_equal_digests_whatever_their_order(values: dict[str, o
     assert digest(canonical_terms(values)) == digest(canonical_terms(other))
 
 
+@pytest.mark.slow
 @given(terms, terms)
 @example({"a": 1}, {"a": True})
 @example({"a": 1}, {"a": "1"})
@@ -234,6 +237,7 @@ def test_known_values_are_not_resolved() -> None:
     assert canonical_terms(values, resolve=lambda value: "other") == canonical_terms(values)
 
 
+@pytest.mark.slow
 @given(terms)
 def test_frozen_terms_equal_the_terms_and_thaw_to_plain_json(values: dict[str, object]) -> None:
     frozen = freeze(canonical_terms(values))

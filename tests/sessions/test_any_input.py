@@ -15,7 +15,7 @@ from poppy_operations.sessions.session import Session
 from poppy_operations.testing.agents import ABSENT, PersonalAgent, TokenIssuer, compact_jwt
 from tests.sessions.conftest import AUDIENCE, NOW, session_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 T = int(NOW.timestamp())
 TEXT = st.text(st.characters(exclude_categories=()), max_size=40)

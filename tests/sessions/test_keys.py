@@ -181,6 +181,7 @@ JSON = st.recursive(
 MEMBERS = st.sampled_from(["kty", "crv", "x", "y", "n", "e", "alg", "use", "key_ops", "kid", "d"])
 
 
+@pytest.mark.slow
 @hypothesis_settings(deadline=None)
 @given(alg=st.sampled_from(ALGS), changes=st.dictionaries(MEMBERS, JSON))
 def test_any_key_is_usable_or_unusable(alg: str, changes: dict[str, Any]) -> None:

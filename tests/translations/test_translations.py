@@ -85,6 +85,7 @@ def test_what_is_compiled_is_what_is_written(language: str) -> None:
             assert found == message.texts, "make messages"
 
 
+@pytest.mark.slow
 def test_the_catalogues_hold_what_the_package_says(tmp_path: Path) -> None:
     if shutil.which("xgettext") is None:
         missing("gettext is not installed.")

@@ -259,6 +259,7 @@ def test_what_expired_takes_no_room_not_even_in_the_slot_that_is_asked_for(
     assert browser.post("/orders/o4/exchange/", ORDER).status_code == 429
 
 
+@pytest.mark.slow
 def test_a_flood_never_stands_in_the_way_of_what_was_approved(
     signed_out: SessionOf, jacket: Item, few: int, effects: Effects
 ) -> None:

@@ -41,6 +41,7 @@ def rows() -> int:
     return Operation.objects.count() + Revision.objects.count()
 
 
+@pytest.mark.slow
 def test_what_gives_way_is_gone_and_rows_do_not_grow(
     signed_out: SessionOf, cap: int, settings: Any
 ) -> None:
@@ -63,6 +64,7 @@ def test_a_page_of_what_gave_way_says_no_more(signed_out: SessionOf, cap: int) -
     assert error(signed_out.endpoint(ref)) == (400, "invalid_request")
 
 
+@pytest.mark.slow
 def test_an_owner_who_approves_and_never_performs_has_to_wait(
     signed_out: SessionOf, cap: int, effects: Effects
 ) -> None:
@@ -78,6 +80,7 @@ def test_an_owner_who_approves_and_never_performs_has_to_wait(
     ask(browser, "/buy/", with_note("one more"))
 
 
+@pytest.mark.slow
 def test_an_owner_of_many_unknown_outcomes_has_to_wait_too(signed_out: SessionOf, cap: int) -> None:
     browser = signed_out.browser()
     for number in range(10 * cap):
@@ -147,6 +150,7 @@ def test_an_operation_whose_newest_revision_gave_way_is_found_all_the_same(
     assert [row.number for row in Revision.objects.order_by("pk")] == [1, 3]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ["/buy/", "/abuy/"])
 @pytest.mark.parametrize("length", [BRIEF, BRIEF + 1])
 def test_a_long_summary_is_told_whole(

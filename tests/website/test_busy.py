@@ -40,6 +40,7 @@ def busy(*_: Any, **__: Any) -> Any:
     raise Busy("database is locked")
 
 
+@pytest.mark.slow
 def test_a_flood_of_others_makes_an_ask_busy_and_nothing_is_lost(
     signed_out: SessionOf, jacket: Item, monkeypatch: Any, effects: Effects
 ) -> None:
@@ -54,6 +55,7 @@ def test_a_flood_of_others_makes_an_ask_busy_and_nothing_is_lost(
     assert effects() == []
 
 
+@pytest.mark.slow
 def test_others_may_be_faster_with_a_further_revision(
     signed_out: SessionOf, jacket: Item, clock: Clock, monkeypatch: Any
 ) -> None:

@@ -19,7 +19,7 @@ from tests.asking import MADE_UP_REF, ask
 from tests.configuring import configure
 from tests.shop.models import Effect, Item
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 ENDPOINT = "/poppy/operations"
 # What sections 4, 6 and 7 and the core protocol name for the endpoint and for a browser.

@@ -174,6 +174,7 @@ def test_an_expired_approval_gates_nothing_that_needs_none(
     assert Operation.objects.get().state == ("performed" if minutes < 15 else "open")
 
 
+@pytest.mark.slow
 def test_a_claim_that_is_lost_again_and_again_is_nobodys_fault(
     signed_out: SessionOf,
     jacket: Item,

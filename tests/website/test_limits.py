@@ -34,6 +34,7 @@ def browser(signed_in: SessionOf, site: Behaviour) -> Client:
     return signed_in.browser()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", PATHS)
 def test_amb_36_an_approved_action_is_asked_for_again_at_a_price_that_needs_no_approval(
     path: str, signed_in: SessionOf, browser: Client, effects: Effects

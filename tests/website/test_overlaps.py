@@ -107,6 +107,7 @@ def test_amb_13_the_further_revision_can_be_approved_once_the_first_one_came_to_
     assert len(effects()) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("OPS-1-06", "OPS-8.2-09", "OPS-6-67")
 def test_ten_requests_that_overlap_perform_an_approval_once(
     signed_out: SessionOf, jacket: Item, site: Behaviour, effects: Effects

@@ -272,6 +272,7 @@ def test_a_renewed_token_is_the_same_account(
     assert len(effects()) == 1
 
 
+@pytest.mark.slow
 def test_another_users_equal_request_is_another_operation(anybody: Anybody, jacket: Item) -> None:
     browsers = [
         anybody(agent, user_id, account).browser()

@@ -83,6 +83,7 @@ def test_terms_that_are_no_json_object_are_a_fault_and_nothing_is_returned(
     assert effects() == []
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("OPS-3-08")
 def test_every_change_of_the_terms_is_another_revision(
     signed_out: SessionOf, monkeypatch: Any

@@ -237,6 +237,7 @@ def test_an_upload_to_an_api_that_terms_reads_is_read_again_by_terms(
     assert len(effects()) == 1
 
 
+@pytest.mark.slow
 def test_handlers_of_the_sites_own_do_not_get_in_the_way(
     signed_out: SessionOf, effects: Effects
 ) -> None:
