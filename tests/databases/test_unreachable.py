@@ -10,7 +10,8 @@ import pytest
 from django.db import connections
 
 from example_project.tour.server import free_port
-from poppy_operations.gate import callers, decision
+from poppy_operations.doors import http_asker
+from poppy_operations.gate import decision
 from poppy_operations.lifecycle import claims
 from poppy_operations.sessions import verification
 from tests.databases.doors import Door, effects_left
@@ -42,7 +43,7 @@ def out_of_reach() -> Iterator[None]:
 # In the order in which a request passes them.
 MOMENTS: dict[str, tuple[Any, str]] = {
     "agent": (verification, "find_agent"),
-    "browser": (callers, "browser_of"),
+    "browser": (http_asker, "browser_of"),
     "checks": (decision, "performed_or_performing"),
     "claim": (claims, "begin"),
 }
