@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import threading
-from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,7 +10,9 @@ from poppy_operations.models import Agent
 from poppy_operations.sessions.agents import AgentKeys
 from poppy_operations.sessions.jwts import (
     BadJwt,
+    Jwt,
     check_lifetime,
+    taken_apart,
     text_claim,
     time_claim,
     unverified_claims,
@@ -20,6 +20,7 @@ from poppy_operations.sessions.jwts import (
     verified_claims,
 )
 from poppy_operations.sessions.keys import PublicKey, UnusableKey, public_key
+from poppy_operations.sessions.known import Known
 from poppy_operations.sessions.refusals import InvalidSession
 
 LONGEST_DELEGATION: Final = 24 * 3600
@@ -47,7 +48,7 @@ class Delegation:
         )
 
 
-def claimed_client_id(delegation: str) -> str:
+def claimed_client_id(delegation: Jwt | str) -> str:
     """Give the ``iss`` of a delegation that is not yet verified, to look up the agent.
 
     Raises:
@@ -58,7 +59,7 @@ def claimed_client_id(delegation: str) -> str:
 
 
 def verified_delegation(
-    delegation: str, agent: Agent, keys: AgentKeys, *, leeway: int, now: int
+    delegation: Jwt | str, agent: Agent, keys: AgentKeys, *, leeway: int, now: int
 ) -> Delegation:
     """Verify a delegation with the agent's current keys.
 
@@ -68,12 +69,13 @@ def verified_delegation(
         KeysUnavailable: the agent's keys cannot be loaded.
 
     """
-    header = unverified_header(delegation)
+    parts = taken_apart(delegation)
+    header = unverified_header(parts)
     kid = header.get("kid")
     if not isinstance(kid, str):
         message = "The delegation names no key of the agent (`kid`)."
         raise InvalidSession(message)
-    claims = _claims(delegation, keys.matching(alg=header["alg"], kid=kid, now=now))
+    claims = _claims(parts, keys.matching(alg=header["alg"], kid=kid, now=now))
     if claims.get("iss") != agent.client_id:
         message = "The delegation is not the agent's own."
         raise InvalidSession(message)
@@ -88,7 +90,7 @@ def verified_delegation(
     return Delegation(agent.client_id, key, time_claim(claims, "iat"), expires_at, _digest(agent))
 
 
-def _claims(delegation: str, keys: tuple[PublicKey, ...]) -> dict[str, object]:
+def _claims(delegation: Jwt, keys: tuple[PublicKey, ...]) -> dict[str, object]:
     for key in keys:
         try:
             return verified_claims(delegation, key)
@@ -102,30 +104,8 @@ def _digest(agent: Agent) -> bytes:
     return hashlib.sha256(agent.jwks.encode()).digest()
 
 
-class KnownDelegations:
-    """The delegations verified last, in this process: they save the second signature check.
+class KnownDelegations(Known[str, Delegation]):
+    """The delegations verified last, by their exact texts: they save the second signature check.
 
     Each is used only while the agent's key set is the very one that vouched for it.
     """
-
-    MOST: Final = 1024
-
-    def __init__(self) -> None:
-        self._known: OrderedDict[str, Delegation] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, delegation: str) -> Delegation | None:
-        """Give what is known of a delegation by its exact text."""
-        with self._lock:
-            known = self._known.get(delegation)
-            if known is not None:
-                self._known.move_to_end(delegation)
-            return known
-
-    def put(self, delegation: str, verified: Delegation) -> None:
-        """Keep a verified delegation; the one unused for longest makes room."""
-        with self._lock:
-            self._known[delegation] = verified
-            self._known.move_to_end(delegation)
-            if len(self._known) > self.MOST:
-                self._known.popitem(last=False)

@@ -6,8 +6,10 @@ If a site has other tokens (introspection, its identity provider's library), it 
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from contextlib import suppress
+from copy import deepcopy
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -18,6 +20,7 @@ from poppy_operations.models.lengths import ID_LENGTH
 from poppy_operations.sessions.clock import epoch
 from poppy_operations.sessions.jwts import (
     BadJwt,
+    Jwt,
     is_of_type,
     text_claim,
     time_claim,
@@ -27,6 +30,7 @@ from poppy_operations.sessions.jwts import (
 )
 from poppy_operations.sessions.key_sets import RemoteKeySet
 from poppy_operations.sessions.keys import PublicKey, matching_keys
+from poppy_operations.sessions.known import Known
 from poppy_operations.sessions.refusals import InvalidToken
 
 AT_JWT: Final = "at+jwt"
@@ -52,8 +56,22 @@ class AccessToken:
         require_number("AccessToken.expires_at", self.expires_at)
 
 
+@dataclass(frozen=True)
+class SignedToken:
+    """The claims of a token, and the key set with which its signature was checked."""
+
+    claims: dict[str, object]
+    key_set: object
+
+
+class KnownTokens(Known[bytes, SignedToken]):
+    """The access tokens whose signatures were checked last, by the digests of their texts."""
+
+
 class TokenVerifier:
     """Verifies JWT access tokens against ``POPPY_OPERATIONS["TOKEN_JWKS"]``."""
+
+    known_tokens = KnownTokens()
 
     def verify(self, token: str, *, now: datetime | None = None) -> AccessToken:
         """Verify a token and say whose it is.
@@ -75,7 +93,8 @@ class TokenVerifier:
         Most JWTs in such places are something else. Nobody is asked, and no key is needed.
         """
         try:
-            header, claims = unverified_header(text), unverified_claims(text)
+            token = Jwt(text)
+            header, claims = unverified_header(token), unverified_claims(token)
         except BadJwt:
             return False
         return is_of_type(header, AT_JWT) and claims.get("iss") == conf.token_issuer
@@ -85,17 +104,7 @@ class TokenVerifier:
 
         Raises BadJwt, or InvalidToken if the issuer signed it but it is not valid here and now.
         """
-        header = unverified_header(token)
-        if not is_of_type(header, AT_JWT):
-            message = "The JWT's type is not that of access tokens."
-            raise BadJwt(message)
-        for key in self.keys(alg=header["alg"], kid=header.get("kid"), now=now):
-            with suppress(BadJwt):
-                claims = verified_claims(token, key)
-                break
-        else:
-            message = "It is not signed by a key of the token issuer."
-            raise BadJwt(message)
+        claims = self._signed_claims(token, now=now)
         try:
             self.check(claims, now=now)
         except BadJwt as error:
@@ -104,6 +113,36 @@ class TokenVerifier:
             known = client_id if isinstance(client_id, str) else None
             raise InvalidToken(message, client_id=known) from None
         return claims
+
+    def _signed_claims(self, token: str, *, now: int) -> dict[str, object]:
+        """Give the claims of a token that the issuer signed.
+
+        The signature is checked once, as long as the issuer's key set is the very one that it was
+        checked with. A verifier with ``keys`` of its own may have other ones each time.
+        """
+        if type(self).keys is not TokenVerifier.keys:
+            return self._verified_claims(token, now=now)
+        # By its digest, so that no token stays in memory.
+        text = hashlib.sha256(token.encode(errors="surrogatepass")).digest()
+        known = self.known_tokens.get(text)
+        if known is None or known.key_set != _key_set(now):
+            before = deepcopy(_key_set())
+            known = SignedToken(self._verified_claims(token, now=now), before)
+            if before == _key_set():  # If not, nobody knows by which of the two.
+                self.known_tokens.put(text, known)
+        return dict(known.claims)
+
+    def _verified_claims(self, token: str, *, now: int) -> dict[str, object]:
+        parts = Jwt(token)
+        header = unverified_header(parts)
+        if not is_of_type(header, AT_JWT):
+            message = "The JWT's type is not that of access tokens."
+            raise BadJwt(message)
+        for key in self.keys(alg=header["alg"], kid=header.get("kid"), now=now):
+            with suppress(BadJwt):
+                return verified_claims(parts, key)
+        message = "It is not signed by a key of the token issuer."
+        raise BadJwt(message)
 
     def keys(self, *, alg: object, kid: object, now: int) -> tuple[PublicKey, ...]:
         """Give the issuer's keys for the algorithm and ``kid`` of a token's header.
@@ -147,6 +186,17 @@ class TokenVerifier:
 _STARTS: Final = ("iat", "nbf")
 _remotes: dict[str, RemoteKeySet] = {}
 _remotes_lock = threading.Lock()
+
+
+def _key_set(now: int | None = None) -> object:
+    """The issuer's key set; as fresh as it is to be ``now``. Raises ``KeysUnavailable``."""
+    key_set = conf.token_jwks or {}
+    if not isinstance(key_set, str):
+        return key_set
+    remote = _remote(key_set)
+    if now is not None:
+        remote.keep_fresh(now)
+    return remote.state.keys
 
 
 def _remote(url: str) -> RemoteKeySet:

@@ -31,6 +31,7 @@ from poppy_operations.sessions.delegations import (
 )
 from poppy_operations.sessions.jwts import (
     BadJwt,
+    Jwt,
     check_lifetime,
     is_of_type,
     unverified_header,
@@ -136,12 +137,13 @@ class SessionVerifier:
     def session_claims(self, token: str, *, now: int) -> tuple[str, dict[str, object]]:
         """Verify a Session JWT and its delegation; give the agent's client ID and the claims."""
         leeway = int(conf.leeway.total_seconds())
-        header = unverified_header(token)
+        session_jwt = Jwt(token)
+        header = unverified_header(session_jwt)
         if not is_of_type(header, SESSION_TYPE):
             message = "The JWT's type is not that of Session JWTs."
             raise BadJwt(message)
         delegation = self.delegation(header.get("poppy_dlg"), leeway=leeway, now=now)
-        claims = verified_claims(token, delegation.key)
+        claims = verified_claims(session_jwt, delegation.key)
         check_lifetime(claims, longest=LONGEST_SESSION_JWT, leeway=leeway, now=now)
         for name, expected in (("iss", delegation.client_id), ("aud", conf.issuer)):
             if claims.get(name) != expected:
@@ -155,12 +157,13 @@ class SessionVerifier:
             message = "The Session JWT has no delegation (`poppy_dlg`)."
             raise BadJwt(message)
         known = self.known_delegations.get(text)
-        agent = self.agent(known.client_id if known else claimed_client_id(text))
+        shown = Jwt(text) if known is None else text
+        agent = self.agent(claimed_client_id(shown) if known is None else known.client_id)
         keys = AgentKeys(agent)
         keys.keep_fresh(now)
         if known is not None and known.holds(agent, leeway=leeway, now=now):
             return known
-        verified = verified_delegation(text, agent, keys, leeway=leeway, now=now)
+        verified = verified_delegation(shown, agent, keys, leeway=leeway, now=now)
         self.known_delegations.put(text, verified)
         return verified
 
