@@ -37,17 +37,17 @@ from poppy_operations.doors.http_content import by_bytes, http_content
 from poppy_operations.doors.http_uploads import kept_for_the_view, note_uploads
 from poppy_operations.doors.placement import reject_ungated
 from poppy_operations.doors.plain import (
+    SiteFunction,
+    ViewBody,
     closed_call,
     holder,
     is_gated,
     is_within,
     like,
     nothing,
-    own,
     plain_call,
-    site_call,
+    site_function,
     split,
-    view_body,
 )
 from poppy_operations.gate.calls import Call
 from poppy_operations.gate.comparing import RequestContent
@@ -73,6 +73,9 @@ def api_door(
     reject_unfit(action, view, terms=terms, allowed=allowed, replay=replay)
     gated_methods, ignore = methods_of(methods), ignored_names(ignore)
     reject_ungated(action, view, gated_methods, "api")
+    body_of = ViewBody(view)
+    said_terms, said_allowed = SiteFunction(terms), site_function(allowed)
+    said_replay = site_function(replay)
 
     def call_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:
         request, before, rest = split(
@@ -87,18 +90,18 @@ def api_door(
             )
             return closed_call(as_it_is, request.method, gated_methods)
         before = _holder(view, request, before)
-        bound = partial(site_call, before=before, request=request, rest=rest, kwargs=kwargs)
+        given: Any = {"before": before, "request": request, "rest": rest, "kwargs": kwargs}
         call = _api_call(
             action,
             request,
-            terms=like(terms, partial(bound, terms)),
-            body=view_body(view, _django(request), partial(view, *args, **kwargs)),
-            allowed=None if allowed is None else like(allowed, partial(bound, allowed)),
+            terms=said_terms.called_with(**given),
+            body=body_of.call(_django(request), partial(view, *args, **kwargs)),
+            allowed=None if said_allowed is None else said_allowed.called_with(**given),
             ignore=ignore,
         )
-        if replay is None:
+        if said_replay is None:
             return call
-        return replace(call, replay=partial(replay, *own(replay, before), request))
+        return replace(call, replay=said_replay.called_with(before=before, request=request))
 
     gated = behind_the_gate(view, call_of, answered, action=action, methods=gated_methods)
     return with_functions(gated, terms=terms, allowed=allowed)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 from django.http import HttpRequest, HttpResponseBase
@@ -24,6 +25,7 @@ from poppy_operations.site_responses import SiteResponses
 from poppy_operations.unread_bodies import is_body_lost, is_form_lost
 
 WITHIN = "_poppy_within"
+NO_ARGUMENTS: Mapping[str, Any] = MappingProxyType({})
 
 
 def plain_call(
@@ -96,21 +98,31 @@ def split(
     raise TypeError(message)
 
 
-def site_call(
-    function: Callable[..., Any],
-    *,
-    before: tuple[Any, ...],
-    request: Any,
-    rest: tuple[Any, ...],
-    kwargs: dict[str, Any],
-) -> Any:
-    """Call ``terms`` or ``allowed``; one written in the class itself gets ``self`` first."""
-    return called(function, *own(function, before), request, *rest, **kwargs)
+class SiteFunction:
+    """``terms``, ``allowed`` or ``replay``, looked at once: what requests say changes nothing."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        self._is_async = is_async(function)
+        self._wants_self = wants_self(function)
+
+    def called_with(
+        self,
+        *,
+        before: tuple[Any, ...],
+        request: Any,
+        rest: tuple[Any, ...] = (),
+        kwargs: Mapping[str, Any] = NO_ARGUMENTS,
+    ) -> Callable[..., Any]:
+        """What calls it; one that is written in the class itself gets ``self`` first."""
+        own = before if self._wants_self else ()
+        call = partial(called, self._function, *own, request, *rest, **kwargs)
+        return _awaiting(call) if self._is_async else call
 
 
-def own(function: Callable[..., Any], before: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What a function of the site takes before the request: ``self``, if it names that."""
-    return before if wants_self(function) else ()
+def site_function(function: Callable[..., Any] | None) -> SiteFunction | None:
+    """A function that a door may go without."""
+    return None if function is None else SiteFunction(function)
 
 
 def holder(view: Callable[..., Any], before: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -123,9 +135,10 @@ def holder(view: Callable[..., Any], before: tuple[Any, ...]) -> tuple[Any, ...]
 
 def like(function: Callable[..., Any], call: Callable[..., Any]) -> Callable[..., Any]:
     """``call``, as a coroutine function if ``function`` is one."""
-    if not is_async(function):
-        return call
+    return _awaiting(call) if is_async(function) else call
 
+
+def _awaiting(call: Callable[..., Any]) -> Callable[..., Any]:
     async def acall(*args: Any) -> Any:
         return await call(*args)
 
@@ -150,23 +163,30 @@ def is_within(action: DeclaredAction, request: HttpRequest) -> bool:
     raise RuntimeError(message)
 
 
-def view_body(
-    view: Callable[..., Any], request: HttpRequest, call: Callable[[], Any]
-) -> Callable[[CurrentOperation], Any]:
-    """The body of a call: the site's view, which finds the operation at its request."""
-    if is_async(view):
+class ViewBody:
+    """The site's view as the body of calls; it finds the operation at its request."""
 
-        async def abody(operation: CurrentOperation) -> HttpResponseBase:
-            with _performing(request, operation):
-                return _view_response(view, await call())
+    def __init__(self, view: Callable[..., Any]) -> None:
+        self._view = view
+        self._body = self._aperform if is_async(view) else self._perform
 
-        return abody
+    def call(
+        self, request: HttpRequest, call: Callable[[], Any]
+    ) -> Callable[[CurrentOperation], Any]:
+        """The body of one call: ``call`` calls the view."""
+        return partial(self._body, request, call)
 
-    def body(operation: CurrentOperation) -> HttpResponseBase:
+    def _perform(
+        self, request: HttpRequest, call: Callable[[], Any], operation: CurrentOperation
+    ) -> HttpResponseBase:
         with _performing(request, operation):
-            return _view_response(view, call())
+            return _view_response(self._view, call())
 
-    return body
+    async def _aperform(
+        self, request: HttpRequest, call: Callable[[], Any], operation: CurrentOperation
+    ) -> HttpResponseBase:
+        with _performing(request, operation):
+            return _view_response(self._view, await call())
 
 
 @contextmanager

@@ -30,6 +30,8 @@ from poppy_operations.doors.gating import (
 from poppy_operations.doors.pages import Judge, PageResponses, reject_judge
 from poppy_operations.doors.placement import reject_class, reject_ungated
 from poppy_operations.doors.plain import (
+    SiteFunction,
+    ViewBody,
     closed_call,
     holder,
     is_gated,
@@ -37,9 +39,8 @@ from poppy_operations.doors.plain import (
     like,
     nothing,
     plain_call,
-    site_call,
+    site_function,
     split,
-    view_body,
 )
 from poppy_operations.gate import order
 from poppy_operations.gate.calls import Call
@@ -71,6 +72,8 @@ def view_door(
     reject_unfit(action, view, terms=terms, allowed=allowed)
     gated_methods, ignore = methods_of(methods), ignored_names(ignore)
     reject_ungated(action, view, gated_methods, "view")
+    body_of = ViewBody(view)
+    said_terms, said_allowed = SiteFunction(terms), site_function(allowed)
 
     def call_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:
         request, before, rest = split(args)
@@ -83,13 +86,13 @@ def view_door(
                 action, request, terms=nothing, body=shown, allowed=None, ignore=()
             )
             return closed_call(as_it_is, request.method, gated_methods)
-        bound = partial(site_call, before=before, request=request, rest=rest, kwargs=kwargs)
+        given: Any = {"before": before, "request": request, "rest": rest, "kwargs": kwargs}
         return plain_call(
             action,
             request,
-            terms=like(terms, partial(bound, terms)),
-            body=view_body(view, request, partial(view, *args, **kwargs)),
-            allowed=None if allowed is None else like(allowed, partial(bound, allowed)),
+            terms=said_terms.called_with(**given),
+            body=body_of.call(request, partial(view, *args, **kwargs)),
+            allowed=None if said_allowed is None else said_allowed.called_with(**given),
             ignore=ignore,
             results=PageResponses(action, performed),
         )
@@ -127,19 +130,20 @@ def _entering(
 ) -> Callable[..., Any]:
     reject_async(action, handler, allowed=allowed)
     reject_unfit(action, handler, allowed=allowed)
+    said_allowed = site_function(allowed)
 
     def call_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:
         request, before, rest = split(args)
         if _is_entered(action, request, allowed):
             return None  # One gated handler has called another, as FormView.put does.
         setattr(request, _ALLOWED, allowed)
-        bound = partial(site_call, before=before, request=request, rest=rest, kwargs=kwargs)
+        given: Any = {"before": before, "request": request, "rest": rest, "kwargs": kwargs}
         return plain_call(
             action,
             request,
             terms=nothing,
             body=like(handler, lambda operation: handler(*args, **kwargs)),
-            allowed=None if allowed is None else like(allowed, partial(bound, allowed)),
+            allowed=None if said_allowed is None else said_allowed.called_with(**given),
             ignore=ignore,
         )
 

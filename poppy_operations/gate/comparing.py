@@ -28,7 +28,7 @@ class RequestContent:
     is_form: bool = False
     target_before: Mapping[str, Any] | None = None
 
-    @property
+    @cached_property
     def target_text(self) -> str:
         """The target as text: action, method, site, path, route and arguments (RFC 9110, 7.1)."""
         return canonical_content(self.target)

@@ -22,6 +22,7 @@ from poppy_operations.protocol.plain_json import Resolve
 # Beyond this, readers of JSON that keep numbers as doubles see another number.
 LARGEST_INTEGER = 2**53
 DEEPEST_TERMS = 64
+_TERMS_WRITER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 # Terms are read by people. The limit also keeps Decimal("1e999999999") from filling the memory.
 LONGEST_DECIMAL = 128
 
@@ -50,7 +51,7 @@ def canonical_terms(values: Mapping[str, object], *, resolve: Resolve | None = N
     if not isinstance(values, Mapping):
         _unrepresentable("terms", f"must be an object, not {_type_name(values)}")
     plain = _TermsEncoder(resolve).plain(values, "terms", 0)
-    return json.dumps(plain, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return _TERMS_WRITER.encode(plain)
 
 
 def digest(text: str) -> str:
@@ -64,7 +65,7 @@ def keyed_digest(text: str, key: bytes) -> str:
     For texts that may hold secrets, such as a request's content: without the key nobody can try
     guesses against a stored digest.
     """
-    return hmac.new(key, _octets(text), hashlib.sha256).hexdigest()
+    return hmac.digest(key, _octets(text), "sha256").hex()
 
 
 class FrozenObject(Mapping[str, object]):

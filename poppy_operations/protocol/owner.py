@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cached_property
 
 from poppy_operations.protocol.canonical import digest
 
@@ -21,7 +22,7 @@ class Owner:
     user_id: str | None
     account: str | None
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """One text for the three, in which ``None``, ``""`` and every other value differ."""
         return digest(json.dumps([self.client_id, self.user_id, self.account]))

@@ -20,6 +20,7 @@ MOST_VALUES = 2_000_000
 # Smaller floats are written with all of their digits, as integers are.
 LARGE = 10**16
 
+_WRITER = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 _JSON = frozenset({dict, list, str, int, float, bool, type(None)})
 _STRING = frozenset({str})
 # In the text between strings, where each number is followed by one of these.
@@ -39,11 +40,16 @@ def plain_json(value: object) -> str | None:
     Raises:
         Unreadable: the value is nested more than ``DEEPEST_CONTENT`` deep.
     """
+    # Most members of a request are one of these.
+    if type(value) is str:
+        return string(value)
+    if type(value) is int and -LARGE < value < LARGE:
+        return str(value)
     spelled = _are_numbers_spelled_alike(value)
     if spelled is None:
         return None
     try:
-        text = json.dumps(value, sort_keys=True, separators=(",", ":"))
+        text = _WRITER.encode(value)
     except ValueError:  # An integer of more digits than Python writes at once.
         return None
     return marked(text if spelled else _spelled_alike(text))

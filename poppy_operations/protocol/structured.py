@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import cast
 
 import http_sf
 
 from poppy_operations.protocol import EXTENSION, VERSION
 from poppy_operations.protocol.ids import is_ref
+
+USUAL_LENGTH = 200
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,14 @@ def declares_operations(value: str | None) -> bool:
 
     It is a List of Strings, each with its version in the String parameter ``v``.
     """
-    parsed = None if value is None else _parse(value, "list")
+    if value is None:
+        return False
+    # An agent sends the same text each time; what nobody would send is not kept.
+    return _declares_known(value) if len(value) <= USUAL_LENGTH else _declares(value)
+
+
+def _declares(value: str) -> bool:
+    parsed = _parse(value, "list")
     if parsed is None:
         return False
     items = cast("list[tuple[object, Mapping[str, object]]]", parsed)
@@ -57,6 +67,9 @@ def declares_operations(value: str | None) -> bool:
         isinstance(item, str) and item == EXTENSION and string_member(parameters, "v") == VERSION
         for item, parameters in items
     )
+
+
+_declares_known = lru_cache(maxsize=64)(_declares)
 
 
 def poppy_operation(sid: str, ref: str) -> str:

@@ -50,14 +50,13 @@ def tokens_beside(request: HttpRequest, bearer: str | None) -> list[str]:
 
 
 def _tokens_outside_headers(request: HttpRequest) -> list[str]:
-    # The raw query is read as well: the charset of the content changes how Django reads the query,
-    # and not how others do.
-    query = parse_qsl(request.META.get("QUERY_STRING", ""))
-    tokens = [
-        *request.GET.getlist(FIELD),
-        *(value for name, value in query if name == FIELD),
-        *_token_values(_post_fields(request)),
-    ]
+    tokens = _token_values(_post_fields(request))
+    query = request.META.get("QUERY_STRING", "")
+    if query or "GET" in vars(request):  # Nobody has asked for it yet: it is what the query says.
+        tokens += request.GET.getlist(FIELD)
+        # The raw query is read as well: the charset of the content changes how Django reads the
+        # query, and not how others do.
+        tokens += [value for name, value in parse_qsl(query) if name == FIELD]
     return [token.strip() for token in tokens]
 
 

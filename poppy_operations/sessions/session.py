@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from poppy_operations.declarations.arguments import (
     require_flag,
@@ -41,7 +42,7 @@ class Session:
         if self.token_expires_at is not None:
             require_number("Session.token_expires_at", self.token_expires_at)
 
-    @property
+    @cached_property
     def owner(self) -> Owner:
         """Whom an operation returned in this Session belongs to (3)."""
         return Owner(self.client_id, self.user_id, self.account)
