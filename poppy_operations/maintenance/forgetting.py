@@ -30,7 +30,9 @@ def purge(*, now: datetime | None = None, dry_run: bool = False, batch: int = BA
                 return Purged(purging.forgettable(moment).count(), over(dry_run=True))
         while joins := durably(partial(over, batch=batch)):
             done = replace(done, joins=done.joins + joins)
-        while operations := purging.forget(moment, batch):
+        progress = purging.Progress()
+        while not progress.is_over:
+            operations = purging.forget(moment, batch, progress)
             done = replace(done, operations=done.operations + operations)
     except Busy as error:
         raise Interrupted(done) from error

@@ -691,8 +691,8 @@ def test_it_goes_in_small_batches(monkeypatch: Any) -> None:
     sizes: list[int] = []
     forget = purging.forget
 
-    def watched(now: Any, most: int) -> int:
-        sizes.append(forget(now, most))
+    def watched(*arguments: Any) -> int:
+        sizes.append(forget(*arguments))
         return sizes[-1]
 
     monkeypatch.setattr(purging, "forget", watched)
@@ -715,10 +715,10 @@ def test_a_purge_that_the_database_interrupts_says_what_was_forgotten_before(
         returned(slot=f"slot {number}")
     forget, calls = purging.forget, itertools.count()
 
-    def once(now: Any, most: int) -> int:
+    def once(*arguments: Any) -> int:
         if next(calls):
             raise Busy
-        return forget(now, most)
+        return forget(*arguments)
 
     monkeypatch.setattr(purging, "forget", once)
     with pytest.raises(Interrupted, match="it stays: operations 2, joins 0") as told:
