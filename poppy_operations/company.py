@@ -17,6 +17,7 @@ from poppy_operations.declarations.arguments import require_identity
 from poppy_operations.declarations.current import ApprovedOperation
 from poppy_operations.declarations.declared_action import DeclaredAction
 from poppy_operations.declarations.outcomes import Decline, Refusal
+from poppy_operations.models.row_by_key import row_by_key
 from poppy_operations.protocol.approval import ApprovalStatement
 from poppy_operations.sessions.credentials import (
     accepted_credential,
@@ -119,12 +120,11 @@ class Company:
 
     def user_of(self, account: str) -> AbstractBaseUser | None:
         """The active user of an account, if any; ``account_of`` must give the account again."""
-        model = get_user_model()
         try:
-            user = model._default_manager.get(pk=account)  # noqa: SLF001  Django's documented name
-        except (model.DoesNotExist, ValidationError, ValueError, OverflowError):
+            user = row_by_key(get_user_model(), account)
+        except (ValidationError, ValueError, OverflowError):
             return None
-        return user if user.is_active else None
+        return user if user is not None and user.is_active else None
 
     def challenge(self, request: HttpRequest, operation_id: str | None = None) -> str:
         """The ``WWW-Authenticate`` of a challenge for an account (3; core profile)."""

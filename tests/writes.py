@@ -36,12 +36,17 @@ ON_RELATIONS = {
     f"{prefix}{name}" for prefix in ("", "a") for name in ("add", "clear", "remove", "set")
 }
 RAW = {"cursor", "raw", "save_base", "_raw_delete"}
-# Ask a server how it is set up, which no model knows.
+# Ask a server how it is set up, which no model knows, or run the statements that others own.
 ASKING = {
     "poppy_operations/checks/characters.py",
     "poppy_operations/checks/durability.py",
     "poppy_operations/models/databases.py",
+    "poppy_operations/models/statements.py",
 }
+# What stores a row for its owner.
+INSERTING = "poppy_operations/models/inserting.py"
+# What owns a statement that writes: the rows are its first argument.
+OWNING = {"Change", "insert"}
 NOT_ROWS = {"form", "serializer", "session", "super"}
 
 
@@ -50,13 +55,26 @@ def misplaced_writes(module: Module) -> list[str]:
     bindings = _Bindings(module)
     found = []
     for call in calls(module):
-        if isinstance(call.func, ast.Attribute) and _writes(call, call.func, module):
-            written = bindings.models(call.func.value)
+        rows = _written_by(call, module)
+        if rows is not None:
+            written = bindings.models(rows)
             allowed = {WRITER[model] for model in written} or set(WRITER.values())
             if allowed - {module.part} if written else module.part not in allowed:
                 names = ", ".join(sorted(written)) or "something"
-                found.append(f"{module.path}:{call.lineno}: {call.func.attr} writes {names}")
+                found.append(f"{module.path}:{call.lineno}: {last_name(call.func)} writes {names}")
     return found
+
+
+def _written_by(call: ast.Call, module: Module) -> ast.expr | None:
+    """What a call writes, if it writes."""
+    function = call.func
+    if module.path == INSERTING:
+        return None
+    if isinstance(function, ast.Name) and function.id in OWNING and call.args:
+        return call.args[0]
+    if isinstance(function, ast.Attribute) and _writes(call, function, module):
+        return function.value
+    return None
 
 
 def _writes(call: ast.Call, function: ast.Attribute, module: Module) -> bool:

@@ -23,7 +23,8 @@ from poppy_operations.gate.answers import (
 from poppy_operations.gate.callers import Caller
 from poppy_operations.gate.calls import Call
 from poppy_operations.gate.door import Asker
-from poppy_operations.gate.revisions import is_returnable, named_revision
+from poppy_operations.gate.named import Named, named_by, performed_revision
+from poppy_operations.gate.revisions import is_returnable
 from poppy_operations.lifecycle import approving, claims
 from poppy_operations.logs import about, log_of
 from poppy_operations.models import Decline as DeclineRow
@@ -75,11 +76,11 @@ def checks_1_and_2(
 ) -> Answer | Revision | None:
     """Check who may approve, and whether it was performed, before the site validates anything.
 
-    Gives the named revision, or another revision of its operation, if both checks pass. ``None`` if
-    check 1 fails: the request is then handled as if it had no approval. An answer if the operation
+    Gives the named revision if both checks pass. ``None`` if check 1 fails, or the operation has no
+    such revision: the request is then handled as if it had no approval. An answer if the operation
     is performing or was performed, or a challenge if its account has to be signed in (3).
     """
-    found = named_revision(statement.operation_id, statement.revision, statement.approver)
+    found = named_by(statement.operation_id, statement.revision, statement.approver)
     if found is None or caller.owner is None:
         return None
     operation = found.operation
@@ -96,13 +97,11 @@ def checks_1_and_2(
         return _replay(call, caller.owner, found, statement)
     if operation.state == Operation.State.PERFORMING:
         return still_performing(operation)
-    return found
+    return found.revision
 
 
-def _replay(call: Call, owner: Owner, found: Revision, statement: ApprovalStatement) -> Answer:
-    performance = found.operation.performance
-    performed = performance.revision
-    performed.operation = found.operation
+def _replay(call: Call, owner: Owner, found: Named, statement: ApprovalStatement) -> Answer:
+    performance, performed = found.operation.performance, performed_revision(found)
     if not call.is_at_target_of(performed, owner):
         return PlainlyPerformed(found.operation.operation_id)
     differs = statement.revision != performed.revision

@@ -19,6 +19,7 @@ from poppy_operations.gate.asks import Ask, differing_fields
 from poppy_operations.gate.callers import Caller
 from poppy_operations.gate.calls import TRIES_BESIDE_OTHERS, Call
 from poppy_operations.gate.revisions import (
+    has_live,
     has_record,
     is_expired,
     is_in_use,
@@ -53,7 +54,9 @@ def ask(asked: Ask, rows: Sequence[Revision] | None = None) -> Answer:
     for _ in range(TRIES_BESIDE_OTHERS):
         is_fresh = rows is None
         if rows is None:
-            rows = live_revisions(asked.owner, asked.call.now, asked.slots)
+            # Most have nothing open.
+            is_first = not has_live(asked.owner)
+            rows = [] if is_first else live_revisions(asked.owner, asked.call.now, asked.slots)
         answer = _ask_once(asked, rows)
         # What was performing before the site said its terms may be performed by now.
         if answer is not None and (is_fresh or not isinstance(answer, StillPerforming)):

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from django.db.models import BooleanField, Case, Exists, F, OuterRef, Q, Subquery, Value, When
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Substr
 
 from poppy_operations.models import Approval, Decline, Operation, Revision
 from poppy_operations.models.databases import write_alias
+from poppy_operations.models.statements import Columns, Given, Reading, given, link
 from poppy_operations.protocol.owner import Owner
 
 # Longer summaries are read when they are needed.
@@ -29,77 +30,110 @@ def is_expired(revision: Revision, now: datetime) -> bool:
 
 def unexpired(now: datetime, of: str = "") -> Q:
     """``is_expired`` denied, as the database sees it; ``of`` leads to the revision of a row."""
-    return Q(**{f"{of}expires_at__gte": seconds(now)})
+    return _unexpired_at(seconds(now), of)
 
 
-def named_revision(operation_id: str, revision: str, approver: str) -> Revision | None:
-    """The revision that an approval names, or another one of the operation that it names.
-
-    ``None`` if there is no such operation. One row holds all that checks 1 and 2 need, the answer
-    to give again, and whether this very approval was declined before.
-    """
-    is_named = Case(
-        When(revision=revision, then=Value(True)),  # noqa: FBT003  Django's own signature
-        default=Value(False),  # noqa: FBT003  as above
-        output_field=BooleanField(),
-    )
-    found = (
-        Revision.objects.using(write_alias())
-        .select_related("operation", "operation__performance__revision", "record")
-        .filter(operation__operation_id=operation_id)
-        .annotate(is_named=is_named, was_declined=_was_declined(approver))
-        .order_by("-is_named")
-        .first()
-    )
-    # Compared again: a case-insensitive collation finds other spellings.
-    return found if found is not None and found.operation.operation_id == operation_id else None
+def _unexpired_at(second: datetime | Given, of: str = "") -> Q:
+    return Q(**{f"{of}expires_at__gte": second})
 
 
-def revision_of_ref(ref: str, approver: str = "") -> Revision | None:
-    """The revision of a website's reference, with its operation, record and declines."""
-    found = (
-        Revision.objects.using(write_alias())
-        .select_related("operation", "record")
-        .annotate(was_declined=_was_declined(approver), record_declined=_record_declined())
-        .filter(ref=ref)
-        .first()
-    )
-    return found if found is not None and found.ref == ref else None
-
-
-def revision_of_watch(watch: str) -> Revision | None:
-    """The revision that a waiting page watches."""
-    found = (
-        Revision.objects.using(write_alias())
-        .select_related("operation", "record")
-        .annotate(record_declined=_record_declined())
-        .filter(watch=watch)
-        .first()
-    )
-    return found if found is not None and found.watch == watch else None
-
-
-def revision_of_operation(operation: Operation, revision: str, approver: str) -> Revision | None:
-    """Another revision of the same operation, with its record and declines."""
-    found = (
-        Revision.objects.using(write_alias())
-        .select_related("record")
-        .annotate(was_declined=_was_declined(approver), record_declined=_record_declined())
-        .filter(operation=operation, revision=revision)
-        .first()
-    )
-    if found is None or found.revision != revision:
-        return None
-    found.operation = operation
-    return found
-
-
-def _was_declined(approver: str | OuterRef, revision: str = "pk") -> Exists:
+def _was_declined(approver: str | OuterRef | Given, revision: str = "pk") -> Exists:
     return Exists(Decline.objects.filter(revision=OuterRef(revision), approver=approver))
+
+
+def this_was_declined(revision: str = "pk") -> Exists:
+    """Whether an approval by the approver that is given was declined."""
+    return _was_declined(given(Decline, "approver"), revision)
 
 
 def _record_declined() -> Exists:
     return _was_declined(OuterRef("record__approver"))
+
+
+_OPERATION = Columns(Operation, "operation__")
+_RECORD = Columns(Approval, "record__")
+
+
+def with_rows(
+    revision: Revision, operation: Operation, record: Approval | None, **annotations: object
+) -> Revision:
+    """A revision that knows what was read with it."""
+    link(revision, "operation", operation)
+    link(revision, "record", record)
+    if record is not None:
+        link(record, "recorded_for", revision)
+    vars(revision).update(annotations)
+    return revision
+
+
+def revision_of_ref(ref: str, approver: str = "") -> Revision | None:
+    """The revision of a website's reference, with its operation, record and declines."""
+    for found, operation, record, was_declined, record_declined in _OF_REF.rows(
+        ref=ref, approver=approver
+    ):
+        if found.ref == ref:
+            return with_rows(
+                found,
+                operation,
+                record,
+                was_declined=was_declined,
+                record_declined=record_declined,
+            )
+    return None
+
+
+def _of_ref() -> QuerySet[Revision]:
+    return Revision.objects.filter(ref=given(Revision, "ref")).annotate(
+        was_declined=this_was_declined(), record_declined=_record_declined()
+    )
+
+
+_OF_REF = Reading(
+    _of_ref, Columns(Revision), _OPERATION, _RECORD, "was_declined", "record_declined"
+)
+
+
+def revision_of_watch(watch: str) -> Revision | None:
+    """The revision that a waiting page watches."""
+    for found, operation, record, record_declined in _OF_WATCH.rows(watch=watch):
+        if found.watch == watch:
+            return with_rows(found, operation, record, record_declined=record_declined)
+    return None
+
+
+def _of_watch() -> QuerySet[Revision]:
+    return Revision.objects.filter(watch=given(Revision, "watch")).annotate(
+        record_declined=_record_declined()
+    )
+
+
+_OF_WATCH = Reading(_of_watch, Columns(Revision), _OPERATION, _RECORD, "record_declined")
+
+
+def revision_of_operation(operation: Operation, revision: str, approver: str) -> Revision | None:
+    """Another revision of the same operation, with its record and declines."""
+    rows = _OF_OPERATION.rows(operation=operation.pk, revision=revision, approver=approver)
+    for found, record, was_declined, record_declined in rows:
+        if found.revision == revision:
+            return with_rows(
+                found,
+                operation,
+                record,
+                was_declined=was_declined,
+                record_declined=record_declined,
+            )
+    return None
+
+
+def _of_operation() -> QuerySet[Revision]:
+    return Revision.objects.filter(
+        operation=given(Revision, "operation"), revision=given(Revision, "revision")
+    ).annotate(was_declined=this_was_declined(), record_declined=_record_declined())
+
+
+_OF_OPERATION = Reading(
+    _of_operation, Columns(Revision), _RECORD, "was_declined", "record_declined"
+)
 
 
 def live_revisions(owner: Owner, now: datetime, slots: Sequence[str] = ()) -> Sequence[Revision]:
@@ -109,27 +143,58 @@ def live_revisions(owner: Owner, now: datetime, slots: Sequence[str] = ()) -> Se
     is being performed or is in one of the ``slots``; and the revision that is being performed. One
     query serves the match, the slot and the cap. Long texts are read only if they are needed.
     """
+    named = {f"slot_{number}": slot for number, slot in enumerate(slots)}
+    rows = _LIVE.rows(len(slots), owner_digest=owner.digest, now=seconds(now), **named)
+    return [
+        _with_summary(with_rows(found, operation, record, record_declined=record_declined), brief)
+        for found, operation, record, record_declined, brief in rows
+    ]
+
+
+def has_live(owner: Owner) -> bool:
+    """Whether an owner has an operation that may have live revisions, which costs little to ask."""
+    return bool(_ANY_LIVE.rows(owner_digest=owner.digest))
+
+
+_ANY_LIVE = Reading(
+    lambda: Operation.objects.filter(owner_digest=given(Operation, "owner_digest"), state__in=LIVE)[
+        :1
+    ],
+    "id",
+)
+
+
+def _live(slots: int) -> QuerySet[Revision]:
     newest = Revision.objects.filter(operation=OuterRef("operation")).order_by("-number")
     is_newest = Q(number=Subquery(newest.values("number")[:1]))
-    is_in_use = Q(record=F("operation__approval"))
-    wanted = (
-        Q(unexpired(now), retired_at=None)
-        | Q(Q(operation__state=Operation.State.PERFORMING), is_newest | is_in_use)
-        | Q(Q(operation__slot__in=slots), is_newest)
+    is_performing = Q(operation__state=Operation.State.PERFORMING)
+    is_in_slot = Q(
+        operation__slot__in=[given(Operation, "slot", f"slot_{number}") for number in range(slots)]
     )
-    rows = (
-        Revision.objects.using(write_alias())
-        .select_related("operation", "record")
-        .defer("terms", "summary", "content_fields")
-        .filter(wanted, operation__owner_digest=owner.digest, operation__state__in=LIVE)
+    wanted = (
+        Q(_unexpired_at(given(Revision, "expires_at", "now")), retired_at=None)
+        | Q(is_performing, record=F("operation__approval"))
+        | Q(is_performing | is_in_slot, is_newest)
+    )
+    owners = given(Operation, "owner_digest")
+    return (
+        Revision.objects.filter(wanted, operation__owner_digest=owners, operation__state__in=LIVE)
         .annotate(record_declined=_record_declined(), brief=Substr("summary", 1, BRIEF + 1))
         .order_by("record__received_at", "pk")
     )
-    return [_with_summary(row) for row in rows]
 
 
-def _with_summary(revision: Revision) -> Revision:
-    brief: str | None = revision.brief  # type: ignore[attr-defined]  # an annotation, as above
+_LIVE = Reading(
+    _live,
+    Columns(Revision, without=("terms", "summary", "content_fields")),
+    _OPERATION,
+    _RECORD,
+    "record_declined",
+    "brief",
+)
+
+
+def _with_summary(revision: Revision, brief: str | None) -> Revision:
     if brief is None or len(brief) <= BRIEF:
         revision.summary = brief
     return revision

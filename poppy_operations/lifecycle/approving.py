@@ -14,6 +14,7 @@ from poppy_operations.declarations.outcomes import Decline as DeclineDecision
 from poppy_operations.lifecycle.durable import durably
 from poppy_operations.models import Approval, Decline, Operation, Revision
 from poppy_operations.models.databases import write_alias
+from poppy_operations.models.inserting import insert
 from poppy_operations.protocol.approval import ApprovalStatement
 from poppy_operations.protocol.ids import new_attempt
 from poppy_operations.signals import approval_declined, approval_recorded, tell
@@ -44,7 +45,7 @@ def record(statement: ApprovalStatement, revision: Revision, *, sid: str, now: d
     approval = stated(statement, revision, sid=sid, now=now)
     approval.recorded_for = revision
     try:
-        durably(lambda: approval.save(using=write_alias(), force_insert=True))
+        durably(lambda: insert(approval))
     except IntegrityError:
         return False
     tell(approval_recorded, operation=revision.operation, revision=revision, approval=approval)

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 
 from django.db import IntegrityError
 from django.db.models import Exists, OuterRef
@@ -13,6 +14,8 @@ from django.db.models import Exists, OuterRef
 from poppy_operations.lifecycle.durable import durably
 from poppy_operations.models import Approval, Operation, Revision
 from poppy_operations.models.databases import write_alias
+from poppy_operations.models.inserting import insert
+from poppy_operations.models.statements import Change, Changing, given
 from poppy_operations.protocol.ids import (
     new_attempt,
     new_operation_id,
@@ -84,7 +87,7 @@ def return_operation(asked: Asked, now: datetime) -> Revision | None:
     def write() -> Revision | None:
         if asked.earlier_slots and standing.exists():
             return None
-        operation = Operation.objects.using(write_alias()).create(
+        operation = Operation(
             operation_id=new_operation_id(asked.prefix),
             action=asked.action,
             interface=asked.interface,
@@ -98,6 +101,7 @@ def return_operation(asked: Asked, now: datetime) -> Revision | None:
             revision_count=1,
             created_at=now,
         )
+        insert(operation)
         return _store_revision(asked, operation, number=1, now=now)
 
     return _returned(write)
@@ -108,15 +112,23 @@ def return_revision(asked: Asked, operation: Operation, now: datetime) -> Revisi
     number = operation.revision_count + 1
 
     def write() -> Revision | None:
-        counted = (
-            Operation.objects.using(write_alias())
-            .filter(pk=operation.pk, revision_count=operation.revision_count)
-            .exclude(state=Operation.State.PERFORMED)
-            .update(revision_count=number)
+        counted = _COUNT.rows(
+            id=operation.pk, counted=operation.revision_count, revision_count=number
         )
         return _store_revision(asked, operation, number, now) if counted else None
 
     return _returned(write)
+
+
+def _count() -> Change:
+    of = partial(given, Operation)
+    counted = Operation.objects.filter(id=of("id"), revision_count=of("revision_count", "counted"))
+    return Change(
+        counted.exclude(state=Operation.State.PERFORMED), {"revision_count": of("revision_count")}
+    )
+
+
+_COUNT = Changing(_count)
 
 
 def _returned(write: Callable[[], Revision | None]) -> Revision | None:
@@ -132,7 +144,7 @@ def _returned(write: Callable[[], Revision | None]) -> Revision | None:
 def _store_revision(asked: Asked, operation: Operation, number: int, now: datetime) -> Revision:
     by_reference = interface_called(asked.interface).told_by_reference
     expires_at = (now + asked.lifetime).replace(microsecond=0)
-    return Revision.objects.using(write_alias()).create(
+    revision = Revision(
         operation=operation,
         revision=new_revision(
             owner=operation.owner_digest,
@@ -152,13 +164,21 @@ def _store_revision(asked: Asked, operation: Operation, number: int, now: dateti
         looked_up_at=None if by_reference else now,
         **{name: getattr(asked, name) for name in AS_ASKED},
     )
+    insert(revision)
+    return revision
 
 
 def mark_looked_up(revision: Revision, now: datetime) -> None:
     """Note that the agent has seen the terms, so that the revision does not give way to others."""
-    Revision.objects.using(write_alias()).filter(pk=revision.pk, looked_up_at=None).update(
-        looked_up_at=now
+    _LOOK_UP.rows(id=revision.pk, looked_up_at=now)
+
+
+_LOOK_UP = Changing(
+    lambda: Change(
+        Revision.objects.filter(id=given(Revision, "id"), looked_up_at=None),
+        {"looked_up_at": given(Revision, "looked_up_at")},
     )
+)
 
 
 def give_way(revision: Revision) -> bool:

@@ -7,6 +7,7 @@ made by the caller; whoever holds another one has lost.
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from functools import partial
 
 from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Least
@@ -15,6 +16,8 @@ from poppy_operations.conf import conf
 from poppy_operations.lifecycle.durable import committed, durably
 from poppy_operations.models import Approval, Operation, instants
 from poppy_operations.models.databases import write_alias
+from poppy_operations.models.inserting import insert
+from poppy_operations.models.statements import Change, Changing, given
 from poppy_operations.protocol.ids import new_attempt
 
 # How far servers' clocks may be apart. An attempt that began later began by a wrong clock.
@@ -54,31 +57,62 @@ def begin(
     lease = conf.queue_lease if queued else timedelta(seconds=length)
 
     def write() -> bool:
-        claimed = (
-            rows_of(operation)
-            .filter(state=Operation.State.OPEN, attempt=operation.attempt)
-            .update(
-                state=Operation.State.PERFORMING,
-                attempt=attempt,
-                approval=approval.pk,
-                effects=effects,
-                lease_s=length,
-                lease_until=now + lease,
-                refusal=None,
-                enqueued_at=now if queued else None,
-                started_at=None if queued else now,
-            )
+        claimed = _CLAIM.rows(
+            id=operation.pk,
+            held=operation.attempt,
+            attempt=attempt,
+            approval=approval.pk,
+            effects=effects,
+            lease_s=length,
+            lease_until=now + lease,
+            enqueued_at=now if queued else None,
+            started_at=None if queued else now,
         )
         if claimed and approval._state.adding:  # noqa: SLF001  Django's documented flag
-            approval.save(using=write_alias())
+            insert(approval)
         return bool(claimed)
 
     return committed(write)
 
 
+def _claiming() -> Change:
+    of = partial(given, Operation)
+    return Change(
+        Operation.objects.filter(
+            id=of("id"), state=Operation.State.OPEN, attempt=of("attempt", "held")
+        ),
+        {
+            "state": Operation.State.PERFORMING,
+            "attempt": of("attempt"),
+            "approval": of("approval"),
+            "effects": of("effects"),
+            "lease_s": of("lease_s"),
+            "lease_until": of("lease_until"),
+            "refusal": None,
+            "enqueued_at": of("enqueued_at"),
+            "started_at": of("started_at"),
+        },
+    )
+
+
+_CLAIM = Changing(_claiming)
+
+
 def hold(operation: Operation, attempt: str) -> bool:
     """Write first in the transaction of the effects, which on SQLite takes the write lock."""
-    return bool(of_attempt(operation, attempt).update(attempt=attempt))
+    return bool(_HOLD.rows(id=operation.pk, attempt=attempt))
+
+
+def given_attempt() -> QuerySet[Operation]:
+    """The operation that a statement is given, as long as the attempt that it is given has it."""
+    return Operation.objects.filter(
+        id=given(Operation, "id"),
+        state=Operation.State.PERFORMING,
+        attempt=given(Operation, "attempt"),
+    )
+
+
+_HOLD = Changing(lambda: Change(given_attempt(), {"attempt": given(Operation, "attempt")}))
 
 
 def release(operation: Operation, attempt: str, worker_answer: str | None = None) -> bool:

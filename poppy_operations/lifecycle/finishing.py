@@ -6,10 +6,12 @@ import json
 from datetime import datetime
 from enum import Enum
 
-from poppy_operations.lifecycle.claims import of_attempt, rows_of
+from poppy_operations.lifecycle.claims import given_attempt, of_attempt, rows_of
 from poppy_operations.lifecycle.durable import durably
 from poppy_operations.models import Approval, Operation, Performance, Revision
 from poppy_operations.models.databases import write_alias
+from poppy_operations.models.inserting import insert
+from poppy_operations.models.statements import Change, Changing
 from poppy_operations.protocol.interfaces import interface_called
 from poppy_operations.protocol.stored_answer import StoredAnswer
 from poppy_operations.signals import operation_performed, outcome_unknown, tell
@@ -41,12 +43,16 @@ def finish(
 
     False if the attempt was taken over: the caller then rolls everything back.
     """
-    finished = of_attempt(operation, attempt).update(**performed_changes(operation))
+    finished = _finish_attempt(operation, attempt)
     if finished:
         store_performance(
             operation, approval, answer, attempt=attempt, now=now, how=Performance.How.FINISHED
         )
-    return bool(finished)
+    return finished
+
+
+def _finish_attempt(operation: Operation, attempt: str) -> bool:
+    return bool(_FINISH.rows(operation.interface, id=operation.pk, attempt=attempt))
 
 
 def finish_external(
@@ -64,10 +70,10 @@ def finish_external(
     """
 
     def write() -> Finish:
-        performed = performed_changes(operation)
-        if of_attempt(operation, attempt).update(**performed):
+        late = rows_of(operation).exclude(state=Operation.State.PERFORMED)
+        if _finish_attempt(operation, attempt):
             how, end = Performance.How.FINISHED, Finish.FINISHED
-        elif rows_of(operation).exclude(state=Operation.State.PERFORMED).update(**performed):
+        elif late.update(**performed_changes(operation.interface)):
             how, end = Performance.How.LATE, Finish.LATE
         else:
             return _ended_before(operation, attempt)
@@ -86,15 +92,18 @@ def _ended_before(operation: Operation, attempt: str) -> Finish:
     return _ENDS.get(how, Finish.LOST)
 
 
-def performed_changes(operation: Operation) -> dict[str, object]:
+def performed_changes(interface: str) -> dict[str, object]:
     """The changes of an operation that was performed. In some interfaces it keeps its slot."""
     changes: dict[str, object] = {
         "state": Operation.State.PERFORMED,
         "outcome_unknown_since": None,
         "lease_until": None,
     }
-    keeps_slot = interface_called(operation.interface).keeps_slot
+    keeps_slot = interface_called(interface).keeps_slot
     return changes if keeps_slot else {**changes, "slot": None}
+
+
+_FINISH = Changing(lambda interface: Change(given_attempt(), performed_changes(interface)))
 
 
 def store_performance(
@@ -107,7 +116,7 @@ def store_performance(
     how: str,
 ) -> Performance:
     """Keep the answer, to give it again (7)."""
-    return Performance.objects.using(write_alias()).create(
+    performance = Performance(
         operation=operation,
         revision_id=approval.revision_id,
         approval=approval,
@@ -118,6 +127,8 @@ def store_performance(
         body=answer.body,
         finished_at=now,
     )
+    insert(performance)
+    return performance
 
 
 def tell_performed(revision: Revision, approval: Approval, *, late: bool = False) -> None:

@@ -138,7 +138,7 @@ def _not_performed(settlement: Settlement, void: Collection[UUID], *, is_barred:
 
 def _performed(settlement: Settlement, approval_id: UUID, answer: StoredAnswer, how: str) -> bool:
     operation, now = settlement.operation, settlement.settled_at
-    settled = _examined(operation, now).update(**performed_changes(operation))
+    settled = _examined(operation, now).update(**performed_changes(operation.interface))
     if settled:
         approval = Approval.objects.using(write_alias()).get(pk=approval_id)
         attempt = settlement.attempt

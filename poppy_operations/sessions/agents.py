@@ -14,6 +14,7 @@ from django.db.models import Q, QuerySet
 from poppy_operations.models import Agent
 from poppy_operations.models.databases import place_of, write_alias
 from poppy_operations.models.lengths import NAME_LENGTH
+from poppy_operations.models.statements import Columns, Reading, given
 from poppy_operations.sessions.clock import epoch, stored
 from poppy_operations.sessions.fetching import checked_url, fetch
 from poppy_operations.sessions.key_sets import RELOAD_AT_MOST_EVERY, KeySetState, KeySource
@@ -33,9 +34,15 @@ class UnknownAgent(LookupError):
 
 def find_agent(client_id: str) -> Agent | None:
     """Give the agent with exactly this client ID, if it is listed, even revoked. One query."""
-    agent = listed_agents().filter(client_id=client_id).first()
-    # Some databases compare without regard to case or trailing spaces. A client ID is exact.
-    return agent if agent is not None and agent.client_id == client_id else None
+    for (agent,) in _FOUND.rows(client_id=client_id):
+        # Some databases compare without regard to case or trailing spaces. A client ID is exact.
+        if agent.client_id == client_id:
+            found: Agent = agent
+            return found
+    return None
+
+
+_FOUND = Reading(lambda: Agent.objects.filter(client_id=given(Agent, "client_id")), Columns(Agent))
 
 
 def known_agent(client_id: str) -> Agent:

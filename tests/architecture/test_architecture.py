@@ -122,6 +122,8 @@ MODELS = "from poppy_operations.models import Agent, Join, Operation, Performanc
         (misplaced_write, "rows.update(state='open')"),
         (misplaced_write, "obj.save(update_fields=['state'])"),
         (misplaced_write, "connection.cursor()"),
+        (misplaced_write, f"{MODELS}insert(Operation(state='open'))"),
+        (misplaced_write, f"{MODELS}Changing(lambda: Change(Operation.objects.all(), {{}}))"),
     ],
 )
 def test_a_broken_rule_is_noticed(rule: Callable[[Module], Iterator[str]], source: str) -> None:
@@ -143,6 +145,9 @@ def test_a_module_that_is_a_junk_drawer_is_noticed() -> None:
         ("request.session.save()\nform.save()\nsuper().save()", "poppy_operations/conf.py"),
         ("self.stdout.flush()\nseen.add(1)", "poppy_operations/conf.py"),
         ("connection.cursor()", "poppy_operations/checks/durability.py"),
+        ("connection.cursor()", "poppy_operations/models/statements.py"),
+        (f"{MODELS}insert(Operation())", "poppy_operations/lifecycle/asking.py"),
+        ("row.save(using=alias, force_insert=True)", "poppy_operations/models/inserting.py"),
     ],
 )
 def test_what_is_allowed_is_not_blamed(source: str, path: str) -> None:
@@ -157,6 +162,7 @@ def test_what_is_allowed_is_not_blamed(source: str, path: str) -> None:
         (f"{MODELS}Operation.objects.update(x=1)", "poppy_operations/sessions/agents.py"),
         (f"{MODELS}Agent.objects.create(x=1)", "poppy_operations/lifecycle/asking.py"),
         (f"{MODELS}(row := Join()).save()\nrow.save()", "poppy_operations/lifecycle/asking.py"),
+        (f"{MODELS}insert(Agent())", "poppy_operations/lifecycle/asking.py"),
     ],
 )
 def test_a_part_that_writes_writes_only_its_own_rows(source: str, path: str) -> None:

@@ -8,12 +8,12 @@ from itertools import combinations
 from typing import Any
 
 import pytest
-from django.db import OperationalError
 
 from poppy_operations.models import Approval, Performance
 from tests.agents import ORDER, SessionOf, approval_of
 from tests.asking import TWO, ask, error, price, recorded
 from tests.configuring import configure
+from tests.connections import in_the_way
 from tests.shop.models import Item
 from tests.shop.operations import Behaviour
 
@@ -147,17 +147,13 @@ def test_the_record_of_what_was_done_holds_the_terms_that_were_approved(
 
 
 def test_the_endpoint_is_busy_where_an_approval_cannot_be_recorded(
-    signed_out: SessionOf, jacket: Item, monkeypatch: Any
+    signed_out: SessionOf, jacket: Item
 ) -> None:
     ref = ask(signed_out.browser())
     approval = approval_of(signed_out.look_up(ref))
-
-    def locked(self: Any, **_: Any) -> None:
-        raise OperationalError("database is locked")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(Approval, "save", locked)
+    with in_the_way("INSERT INTO", 2) as hindrance:
         response = signed_out.endpoint(ref, approval)
+    assert hindrance.times == 0
     assert error(response) == (503, "temporarily_unavailable")
     assert not Approval.objects.exists()
     assert signed_out.endpoint(ref, approval).status_code == 204

@@ -11,10 +11,10 @@ from poppy_operations.admin.deciding import unused_approvals
 from poppy_operations.admin.filters import HAPPENINGS
 from poppy_operations.declarations.outcomes import Decline as Decision
 from poppy_operations.gate.approvals import declined_before, is_named
+from poppy_operations.gate.named import named_by
 from poppy_operations.gate.revisions import (
     is_usable,
     live_revisions,
-    named_revision,
     revision_of_ref,
     revision_of_watch,
 )
@@ -170,8 +170,10 @@ def test_an_approval_that_is_sent_can_be_used_as_the_gate_and_the_database_say_a
     story(approval)
     expected = stays_good and in_time
     statement = statement_of(revision)
-    named = named_revision(statement.operation_id, statement.revision, statement.approver)
-    assert named is not None
+    found = named_by(statement.operation_id, statement.revision, statement.approver)
+    assert found is not None
+    assert found.revision is not None
+    named = found.revision
     goes_on = is_named(named, statement, now) and declined_before(named, statement) is None
     assert goes_on is expected
     assert found_by_the_admin(approval, now) is expected
