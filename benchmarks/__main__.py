@@ -6,7 +6,7 @@ import argparse
 import json
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,10 +23,12 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--database", choices=VENDORS, action="append")
     parser.add_argument("--without-load", action="store_true", help="leave gunicorn out")
+    parser.add_argument("--figure", action="append", default=[], help="a figure, without gunicorn")
     arguments = parser.parse_args()
     began = time.monotonic()
     for vendor in arguments.database or VENDORS:
-        figures = _measured(vendor, arguments.rounds, with_load=not arguments.without_load)
+        with_load = not (arguments.without_load or arguments.figure)
+        figures = _measured(vendor, arguments.rounds, arguments.figure, with_load=with_load)
         results.show(figures)
         results.keep(figures)
     print(f"{time.monotonic() - began:.0f} seconds. The figures are in {results.RESULTS}.")
@@ -40,10 +42,11 @@ def folder_on_disk() -> Iterator[Path]:
         yield Path(path)
 
 
-def _measured(vendor: str, rounds: int, *, with_load: bool) -> dict[str, Any]:
+def _measured(vendor: str, rounds: int, only: Sequence[str], *, with_load: bool) -> dict[str, Any]:
     with folder_on_disk() as folder, fresh(vendor, folder, "bench") as name:
         found: dict[str, Any] = {}
-        steps = {"benchmarks.measure": ["--rounds", str(rounds)]}
+        named = [word for name in only for word in ("--figure", name)]
+        steps = {"benchmarks.measure": ["--rounds", str(rounds), *named]}
         if with_load:
             steps["benchmarks.load"] = []
         for module, options in steps.items():

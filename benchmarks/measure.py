@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("result", type=Path)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--figure", action="append", help="the name of one to measure alone")
     arguments = parser.parse_args()
     prepare()
-    arguments.result.write_text(json.dumps(figures(arguments.rounds)))
+    arguments.result.write_text(json.dumps(figures(arguments.rounds, arguments.figure)))
 
 
 def prepare() -> str:
@@ -35,8 +37,8 @@ def prepare() -> str:
     return introduce()
 
 
-def figures(rounds: int) -> dict[str, Any]:
-    """Measure everything that is called in this process."""
+def figures(rounds: int, only: Sequence[str] | None = None) -> dict[str, Any]:
+    """Measure everything that is called in this process, or the named figures alone."""
     from benchmarks.agents import introduce
     from benchmarks.figures import Measure, figure
     from benchmarks.rounds import play, statements
@@ -50,8 +52,6 @@ def figures(rounds: int) -> dict[str, Any]:
         *packages.subjects(),
     ]
     others = [*sessions.Sessions(account).subjects(), *passing.subjects()]
-    times = play([*of_requests, *others], rounds)
-    counts = {one.name: {"statements": statements(one)} for one in of_requests}
     measures: list[Measure] = [
         *api.MEASURES,
         *website.MEASURES,
@@ -59,6 +59,12 @@ def figures(rounds: int) -> dict[str, Any]:
         *passing.MEASURES,
         *packages.measures(),
     ]
+    if only:
+        measures = [one for one in measures if one.name in only]
+    sought = {name for one in measures for name in (one.subject, one.against)}
+    of_requests = [one for one in of_requests if one.name in sought]
+    times = play([*of_requests, *(one for one in others if one.name in sought)], rounds)
+    counts = {one.name: {"statements": statements(one)} for one in of_requests}
     return {one.name: figure(times, one, VENDOR, **counts.get(one.subject, {})) for one in measures}
 
 

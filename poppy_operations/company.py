@@ -68,6 +68,8 @@ class Company:
         if any(_is_agents(self, request, token) for token in shown):
             return True
         strays = [token for token in stray_jwts(request) if token not in shown]
+        if not strays:
+            return False
         said = filter(self.token_verifier().looks_like_token, strays)
         return any(_is_agents(self, request, token, unreadable=False) for token in said)
 

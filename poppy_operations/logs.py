@@ -59,6 +59,11 @@ def about(operation: Any) -> About:
     return {"operation_id": operation.operation_id, "action": operation.action}
 
 
+def is_logged(level: int) -> bool:
+    """Whether anybody reads what is logged at a level."""
+    return logger.isEnabledFor(level)
+
+
 def log_of(
     level: int,
     message: str,
@@ -75,6 +80,8 @@ def log_of(
     the ``request``, which tells Django's mails what a report must not show. Never log terms and
     secrets.
     """
+    if not is_logged(level):
+        return
     about = {"operation_id": operation_id, "action": action}
     told = {name: value for name, value in about.items() if value}
     names = ", ".join(f"{name} %s" for name in told)

@@ -60,10 +60,12 @@ def _signed_end(value: str, signer: Signer) -> int:
 
 def _cookie_values(request: HttpRequest) -> Iterator[str]:
     """Give every value that came under the name: Django keeps one, and others may choose which."""
+    cookies, header = request.COOKIES, request.META.get("HTTP_COOKIE", "")
+    if not cookies and not header:
+        return
     sought = name()
-    if sought in request.COOKIES:
-        yield request.COOKIES[sought]
-    header = request.META.get("HTTP_COOKIE", "")
+    if sought in cookies:
+        yield cookies[sought]
     if sought in header:
         for pair in re.split("[;,]", header):  # a comma: an ASGI server had two Cookie lines
             key, _, value = pair.partition("=")

@@ -40,7 +40,9 @@ def cookie_key(request: HttpRequest) -> str | None:
     A site's own session middleware may use a cookie of another name.
     """
     brought: str | None = getattr(request, _BROUGHT, None)
-    return brought or request.COOKIES.get(settings.SESSION_COOKIE_NAME) or None
+    if brought or not request.COOKIES:
+        return brought or None
+    return request.COOKIES.get(settings.SESSION_COOKIE_NAME) or None
 
 
 def django_session(request: HttpRequest) -> SessionBase | None:

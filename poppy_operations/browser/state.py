@@ -64,7 +64,7 @@ def browser_of(request: HttpRequest) -> Browser:
     join is read, by one query for the whole request, and so is the user of the request.
     """
     if not marks.session_is_marked(request):
-        return Browser(marked=marks.is_marked(request))
+        return Browser(marked=marks.is_marked_without_session(request))
     join = read_join(request).join
     return Browser(marked=True, join=join, session=_session(request, join))
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
@@ -179,25 +178,29 @@ class ViewBody:
     def _perform(
         self, request: HttpRequest, call: Callable[[], Any], operation: CurrentOperation
     ) -> HttpResponseBase:
-        with _performing(request, operation):
+        with _Performing(request, operation):
             return _view_response(self._view, call())
 
     async def _aperform(
         self, request: HttpRequest, call: Callable[[], Any], operation: CurrentOperation
     ) -> HttpResponseBase:
-        with _performing(request, operation):
+        with _Performing(request, operation):
             return _view_response(self._view, await call())
 
 
-@contextmanager
-def _performing(request: Any, operation: CurrentOperation) -> Iterator[None]:
-    outer = getattr(request, WITHIN, None)
-    request.operation = operation  # what views are promised
-    setattr(request, WITHIN, operation)
-    try:
-        yield
-    finally:
-        setattr(request, WITHIN, outer)
+class _Performing:
+    """The time in which the site's view has an operation."""
+
+    def __init__(self, request: Any, operation: CurrentOperation) -> None:
+        self._request, self._operation = request, operation
+
+    def __enter__(self) -> None:
+        self._outer = getattr(self._request, WITHIN, None)
+        self._request.operation = self._operation  # what views are promised
+        setattr(self._request, WITHIN, self._operation)
+
+    def __exit__(self, *_raised: object) -> None:
+        setattr(self._request, WITHIN, self._outer)
 
 
 def _view_response(view: Callable[..., Any], response: Any) -> HttpResponseBase:

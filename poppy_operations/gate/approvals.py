@@ -26,7 +26,7 @@ from poppy_operations.gate.door import Asker
 from poppy_operations.gate.named import Named, named_by, performed_revision
 from poppy_operations.gate.revisions import is_returnable
 from poppy_operations.lifecycle import approving, claims
-from poppy_operations.logs import about, log_of
+from poppy_operations.logs import about, is_logged, log_of
 from poppy_operations.models import Decline as DeclineRow
 from poppy_operations.models import Operation, Revision
 from poppy_operations.models.databases import write_alias
@@ -105,7 +105,8 @@ def _replay(call: Call, owner: Owner, found: Named, statement: ApprovalStatement
     if not call.is_at_target_of(performed, owner):
         return PlainlyPerformed(found.operation.operation_id)
     differs = statement.revision != performed.revision
-    if differs or not call.is_sent_again(performed, owner):
+    # The comparison is for the log alone.
+    if is_logged(logging.INFO) and (differs or not call.is_sent_again(performed, owner)):
         log_of(
             logging.INFO,
             "An operation's answer was given again to a request that differs from the first one.",

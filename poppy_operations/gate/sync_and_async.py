@@ -11,9 +11,8 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 from asgiref.sync import sync_to_async
 
@@ -22,8 +21,7 @@ from poppy_operations.lifecycle.durable import busy_if_unusable
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """One call. ``site`` marks the site's own code, which may be a coroutine function."""
 
     call: Callable[[], Any]

@@ -82,10 +82,9 @@ def return_operation(asked: Asked, now: datetime) -> Revision | None:
     Also ``None`` if an operation of the same action is in the slot of an earlier key, which no
     constraint of the database can tell.
     """
-    standing = Operation.objects.using(write_alias()).filter(slot__in=asked.earlier_slots)
 
     def write() -> Revision | None:
-        if asked.earlier_slots and standing.exists():
+        if asked.earlier_slots and _is_in_one_of(asked.earlier_slots):
             return None
         operation = Operation(
             operation_id=new_operation_id(asked.prefix),
@@ -105,6 +104,10 @@ def return_operation(asked: Asked, now: datetime) -> Revision | None:
         return _store_revision(asked, operation, number=1, now=now)
 
     return _returned(write)
+
+
+def _is_in_one_of(slots: Sequence[str]) -> bool:
+    return Operation.objects.using(write_alias()).filter(slot__in=slots).exists()
 
 
 def return_revision(asked: Asked, operation: Operation, now: datetime) -> Revision | None:

@@ -10,7 +10,7 @@ from operator import or_
 from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 from django.db.models.signals import post_delete, pre_delete
 
-from poppy_operations.lifecycle.durable import busy_where_in_the_way, durably
+from poppy_operations.lifecycle.durable import busy_if_unusable, durably
 from poppy_operations.models import (
     Approval,
     Decline,
@@ -67,7 +67,7 @@ def forget(now: datetime, most: int, progress: Progress | None = None) -> int:
     """
     progress = progress or Progress()
     old = _old_enough(now).filter(pk__gt=progress.last).order_by("pk")
-    with busy_where_in_the_way():
+    with busy_if_unusable():
         keys = list(old.values_list("pk", flat=True)[:most])
     if not keys:
         progress.is_over = True

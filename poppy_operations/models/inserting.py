@@ -8,7 +8,7 @@ from django.db import connections, models, transaction
 from django.db.models.signals import post_save, pre_save
 
 from poppy_operations.models.databases import write_alias
-from poppy_operations.models.statements import Text, Texts, options
+from poppy_operations.models.statements import Place, Text, Texts, options
 
 _inserts: dict[type[models.Model], Texts] = {}
 
@@ -22,7 +22,7 @@ def insert(row: models.Model) -> None:
     connection, makes_key = connections[alias], row.pk is None
     texts = _inserts.setdefault(model, Texts())
     text = texts.of(alias, lambda: _insert_text(model, connection, makes_key=makes_key), makes_key)
-    values = {name: field.pre_save(row, add=True) for _, name, field in text.places}
+    values = {place.name: place.field.pre_save(row, add=True) for place in text.places}
     with transaction.mark_for_rollback_on_error(using=alias), connection.cursor() as cursor:
         cursor.execute(text.sql, text.bound(connection, values))
         if makes_key:
@@ -39,8 +39,8 @@ def _insert_text(model: type[models.Model], connection: Any, *, makes_key: bool)
     sql = f"INSERT INTO {quoted(meta.db_table)} ({names}) VALUES ({places})"  # noqa: S608  names of ours
     if makes_key and connection.features.can_return_columns_from_insert:
         sql = f"{sql} RETURNING {quoted(meta.pk.column)}"
-    given_by_name = [(index, field.attname, field) for index, field in enumerate(fields)]
-    return Text(sql, (None,) * len(fields), tuple(given_by_name))
+    taken = tuple(Place(index, field.attname, field) for index, field in enumerate(fields))
+    return Text(sql, (None,) * len(fields), taken)
 
 
 def _made_key(model: type[models.Model], connection: Any, cursor: Any) -> Any:

@@ -61,13 +61,27 @@ class _Converted:
         return by_backend + self.by_field
 
 
+class Place:
+    """Where a value goes, and the field by which it becomes the database's."""
+
+    def __init__(self, index: int, name: str, field: Field[Any, Any]) -> None:
+        self.index, self.name, self.field = index, name, field
+        self._is_text = type(field) in {models.CharField, models.TextField}
+
+    def prepared(self, value: Any, connection: Any) -> Any:
+        """The value as the database takes it."""
+        if self._is_text and type(value) is str:
+            return value  # As it is: half of all values are texts.
+        return self.field.get_db_prep_save(value, connection)
+
+
 @dataclass(frozen=True)
 class Text:
     """What the compiler made of a statement: no part of it holds a connection."""
 
     sql: str
     parameters: tuple[Any, ...]
-    places: tuple[tuple[int, str, Field[Any, Any]], ...]
+    places: tuple[Place, ...]
     converted: tuple[_Converted, ...] = ()
 
     @classmethod
@@ -75,7 +89,7 @@ class Text:
         """Compile a statement."""
         sql, parameters = compiler.as_sql()
         places = [
-            (index, one.value, one.output_field)
+            Place(index, one.value, one.output_field)
             for index, one in enumerate(parameters)
             if isinstance(one, Given)
         ]
@@ -90,8 +104,8 @@ class Text:
     def bound(self, connection: Any, values: dict[str, Any]) -> list[Any]:
         """The parameters, with the values in their places."""
         parameters = list(self.parameters)
-        for index, name, field in self.places:
-            parameters[index] = field.get_db_prep_save(values[name], connection)
+        for place in self.places:
+            parameters[place.index] = place.prepared(values[place.name], connection)
         return parameters
 
     def read(self, connection: Any, rows: list[Any]) -> list[Any]:

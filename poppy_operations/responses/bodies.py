@@ -59,6 +59,8 @@ def extra_members(request: HttpRequest, interface: str) -> Mapping[str, Any]:
     if not isinstance(extra, Mapping) or not all(isinstance(name, str) for name in extra):
         message = "Company.extra_members returns a mapping of names to what JSON can hold."
         raise TypeError(message)
+    if not extra:
+        return extra
     try:
         json.dumps(dict(extra), cls=DjangoJSONEncoder, allow_nan=False)
     except (TypeError, ValueError) as error:

@@ -9,8 +9,9 @@ from urllib.parse import urlsplit
 from django.http import HttpRequest, QueryDict
 from django.utils.http import escape_leading_slashes, url_has_allowed_host_and_scheme
 
+from poppy_operations.sessions.credentials import FORMS
+
 CSRF_FIELD = "csrfmiddlewaretoken"
-FORMS = frozenset({"application/x-www-form-urlencoded", "multipart/form-data"})
 # A form turns single line ends into pairs, and a page cannot hold U+0000.
 _NOT_REPEATABLE = re.compile(r"\r(?!\n)|(?<!\r)\n|\x00")
 

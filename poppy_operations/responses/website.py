@@ -36,9 +36,10 @@ from poppy_operations.responses.bodies import (
     not_stored,
     status_of,
 )
-from poppy_operations.responses.continuing import FORMS, came_from, continuing_of
+from poppy_operations.responses.continuing import came_from, continuing_of
 from poppy_operations.responses.kinds import VARY, BodyKind, kind_of
 from poppy_operations.responses.replays import redirected
+from poppy_operations.sessions.credentials import FORMS
 
 PAGE_TARGET = "poppy-operations"  # the id of what our pages and fragments say
 # Tells htmx in which place to show an answer. To show a 403 at all, htmx needs htmx.js.

@@ -7,7 +7,7 @@ in any case, doubled, and joined by commas. What is read here is judged by ``Com
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 from urllib.parse import parse_qsl
 
@@ -18,6 +18,7 @@ FIELD: Final = "access_token"
 
 # What stands before the scheme may be what some reader takes for white space, such as in UTF-8.
 _CREDENTIAL = re.compile(r"(?:\A|,)[^!-~]*[\"']*(?:bearer|dpop)(.*)", re.IGNORECASE | re.DOTALL)
+FORMS: Final = frozenset({"application/x-www-form-urlencoded", "multipart/form-data"})
 _SCHEMES: Final = frozenset({"bearer", "dpop"})
 # What a JWT begins with: '{"' in base64url.
 _JWT_BEGINS: Final = "ey"
@@ -37,8 +38,8 @@ def accepted_credential(request: HttpRequest) -> object | None:
 
 def shown_tokens(request: HttpRequest) -> list[str]:
     """What looks like an access token in a request, whether it can be read or not."""
-    headers = (value for name, value in request.META.items() if name.endswith("AUTHORIZATION"))
-    in_headers = (token for value in headers for token in _tokens_of(value))
+    headers = [value for name, value in request.META.items() if name.endswith("AUTHORIZATION")]
+    in_headers = [token for value in headers for token in _tokens_of(value)]
     return _distinct([*in_headers, *_tokens_outside_headers(request)])
 
 
@@ -62,12 +63,12 @@ def _tokens_outside_headers(request: HttpRequest) -> list[str]:
 
 def stray_jwts(request: HttpRequest) -> list[str]:
     """The compact JWTs elsewhere: in cookies, in other headers and parameters, in other schemes."""
-    texts = (
+    texts = [
         value
         for name, value in request.META.items()
         if isinstance(value, str) and _JWT_BEGINS in value and _is_read(name)
-    )
-    return _distinct(jwt for text in texts for jwt in _JWT.findall(text))
+    ]
+    return _distinct([jwt for text in texts for jwt in _JWT.findall(text)])
 
 
 def _is_read(name: str) -> bool:
@@ -86,9 +87,10 @@ def _tokens_of(header: object) -> Iterator[str]:
 def _post_fields(request: HttpRequest) -> object:
     # Where Django REST framework has been asked whom it lets in, the form is its parsers' business:
     # what was read there is what they have read.
-    if hasattr(request, "_post") or not hasattr(request, "auth"):
+    if hasattr(request, "_post") or "POST" in vars(request):
         return request.POST
-    return {}
+    # Django finds fields in forms alone; where it would find none, nothing need be read.
+    return request.POST if not hasattr(request, "auth") and request.content_type in FORMS else {}
 
 
 def _token_values(form: object) -> list[str]:
@@ -99,5 +101,5 @@ def _token_values(form: object) -> list[str]:
     return [value for value in values if isinstance(value, str)]
 
 
-def _distinct(tokens: Iterable[str]) -> list[str]:
-    return [token for token in dict.fromkeys(tokens) if token]
+def _distinct(tokens: Sequence[str]) -> list[str]:
+    return [token for token in dict.fromkeys(tokens) if token] if tokens else []

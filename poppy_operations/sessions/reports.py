@@ -29,6 +29,8 @@ def hide_from_reports(request: HttpRequest) -> None:
 
     Everything else is left to the site's own ``DEFAULT_EXCEPTION_REPORTER_FILTER``.
     """
+    if isinstance(get_exception_reporter_filter(request), HidesAgents):
+        return
     if any(name.startswith(_HEADER_PREFIX) for name in request.META):
         hide_our_frames(request)
 

@@ -21,15 +21,17 @@ REQUIRED = {
     "session_warm",
     "visitor",
 }
+# Twice what has to hold on a machine that does nothing else, so that a busy one passes.
+ROOM = {"api_perform": 1.5, "ask": 6.0, "replay": 1.6, "session_warm": 4.4}
 
 
 @pytest.fixture(scope="module")
 def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What one round on SQLite gives, in a process with the benchmarks' own settings."""
+    """What a few rounds on SQLite give, in a process with the benchmarks' own settings."""
     folder: Path = tmp_path_factory.mktemp("benchmark")
     result = folder / "figures.json"
     where = environment("sqlite", str(folder / "bench.sqlite3"), folder)
-    run("benchmarks.measure", str(result), "--rounds", "1", environment=where)
+    run("benchmarks.measure", str(result), "--rounds", "3", environment=where)
     found: dict[str, Any] = json.loads(result.read_text())
     return found
 
@@ -48,3 +50,9 @@ def test_the_views_by_hand_need_as_many_statements_as_the_page_says(
     counted = {name: figures[name]["statements"] for name in ("bare", "floor", "by_hand")}
 
     assert counted == {"bare": 1, "floor": 3, "by_hand": 8}
+
+
+@pytest.mark.parametrize("name", sorted(ROOM))
+def test_nothing_takes_twice_what_it_may(figures: dict[str, Any], name: str) -> None:
+    """Such as a statement that is compiled for each request again."""
+    assert figures[name]["ratio"] <= ROOM[name], figures[name]

@@ -5,13 +5,37 @@ from __future__ import annotations
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
+from django.db import connection
+from django.db.models.signals import ModelSignal, post_delete, pre_delete
+from django.test.utils import CaptureQueriesContext
 
-from poppy_operations.lifecycle import asking, finishing, purging, settling
-from poppy_operations.models import Operation, Performance, Revision, Settlement
-from tests.connections import just_before
-from tests.lifecycle.rows import ANSWER, ASKED, MINE, NOW, OTHER, SECOND, begun, read, returned
+from poppy_operations.declarations.outcomes import Decline as Decision
+from poppy_operations.lifecycle import approving, asking, finishing, purging, settling
+from poppy_operations.lifecycle.durable import Busy
+from poppy_operations.models import (
+    Approval,
+    Decline,
+    Operation,
+    Performance,
+    Revision,
+    Settlement,
+)
+from tests.connections import in_the_way, just_before
+from tests.lifecycle.rows import (
+    ANSWER,
+    ASKED,
+    MINE,
+    NOW,
+    OTHER,
+    SECOND,
+    begun,
+    read,
+    returned,
+    statement_of,
+)
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 LONG_AFTER = NOW + timedelta(days=3)
@@ -107,3 +131,87 @@ def test_what_is_returned_again_before_the_second_look_stays() -> None:
     with just_before("UPDATE", 2, return_again):
         assert purging.forget(LONG_AFTER, 10) == 0
     assert read(operation).state == "open"
+
+
+def deletions(captured: CaptureQueriesContext) -> list[str]:
+    return [one["sql"] for one in captured.captured_queries if one["sql"].startswith("DELETE")]
+
+
+def everything_of(slot: str) -> Revision:
+    """An operation with a row in each table."""
+    revision = returned(slot=slot)
+    statement = statement_of(revision, "agent")
+    assert approving.decline(statement, revision, Decision(), sid="ses_1", now=NOW)
+    revision.operation = read(revision.operation)
+    ends(revision, "performed", NOW)
+    return revision
+
+
+def rows() -> list[int]:
+    models: list[Any] = [Operation, Revision, Approval, Decline, Performance, Settlement]
+    return [model.objects.count() for model in models]
+
+
+def test_there_is_one_deletion_for_each_table_however_many_go() -> None:
+    for number in range(4):
+        everything_of(str(number))
+    assert rows() == [4] * 6
+    with CaptureQueriesContext(connection) as captured:
+        assert purging.forget(LONG_AFTER, 10) == 4
+    assert len(deletions(captured)) == 6
+    assert rows() == [0] * 6
+
+
+def test_a_purge_goes_on_where_it_was_whatever_stays_behind_it() -> None:
+    """Looking at what stays once more in each batch made it slower with each that stays."""
+    for number in range(3):
+        returned(slot=f"stays {number}", lifetime=timedelta(days=30))
+        everything_of(f"goes {number}")
+    keys = list(Operation.objects.order_by("pk").values_list("pk", flat=True))
+    progress, gone = purging.Progress(), []
+    while not progress.is_over:
+        last = progress.last
+        gone.append(purging.forget(LONG_AFTER, 2, progress))
+        assert progress.is_over or progress.last in keys[keys.index(last) + 1 if last else 0 :]
+    assert gone == [1, 1, 1, 0]
+    assert rows() == [3, 3, 0, 0, 0, 0]
+
+
+def test_what_cannot_be_deleted_now_is_looked_at_again() -> None:
+    everything_of("one")
+    progress = purging.Progress()
+    with in_the_way("DELETE", 2), pytest.raises(Busy):
+        purging.forget(LONG_AFTER, 10, progress)
+    assert rows() == [1] * 6
+    assert purging.forget(LONG_AFTER, 10, progress) == 1
+
+
+def test_what_cannot_be_looked_for_now_is_told() -> None:
+    returned()
+    with in_the_way("SELECT", 1), pytest.raises(Busy):
+        purging.forget(LONG_AFTER, 10)
+
+
+@pytest.mark.parametrize("signal", [pre_delete, post_delete], ids=["before", "after"])
+def test_receivers_hear_of_what_is_deleted(signal: ModelSignal) -> None:
+    revision, told = everything_of("one"), []
+
+    def hear(instance: Any, **_named: Any) -> None:
+        told.append(type(instance))
+
+    signal.connect(hear)
+    try:
+        assert purging.forget(LONG_AFTER, 10) == 1
+    finally:
+        signal.disconnect(hear)
+    assert set(told) == {Operation, Revision, Approval, Decline, Performance, Settlement}
+    assert not Operation.objects.filter(pk=revision.operation_id).exists()
+
+
+def test_what_the_site_has_of_an_operation_goes_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As Django deletes it, by the ``on_delete`` of the site's own foreign key."""
+    everything_of("one")
+    ours = [model for model in purging._OF_OPERATIONS if model is not Settlement]
+    monkeypatch.setattr(purging, "_OF_OPERATIONS", tuple(ours))
+    assert purging.forget(LONG_AFTER, 10) == 1
+    assert rows() == [0] * 6
