@@ -2,7 +2,8 @@
 
 ``--only`` takes texts that are in the names of rows, such as an id or a file. ``--again`` goes on
 with the last run of them all. ``--suite`` runs all tests where neither the claims nor the folder
-have noticed. It names what was not noticed by those who claim it, and by whom else it was.
+have noticed. It names what was not noticed by those who claim it, and by whom else it was. Tests
+that have noticed a row in an earlier run are asked first.
 """
 
 from __future__ import annotations
@@ -15,12 +16,15 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from tests.conformance.claims import ROOT
 from tests.mutation.broken_rules import BrokenRule
 from tests.mutation.forking import WARM_UP
 from tests.mutation.trying_rules import (
+    EARLIER,
+    OUTCOMES,
     PLAN,
     Noticed,
     chosen,
@@ -51,9 +55,14 @@ def _broken(options: argparse.Namespace, rules: Sequence[BrokenRule], folder: Pa
     where = ["tests"] if options.suite else _where(rules)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.mutation.trying_rules", *FAST]
     command += ["-m", NOT_HERE, *options.pytest, *where]
-    environment = {**os.environ, PLAN: json.dumps({**vars(options), "folder": str(folder)})}
+    earlier = ROOT / "var" / EARLIER
+    places = {"folder": str(folder), "earlier": str(earlier)}
+    environment = {**os.environ, PLAN: json.dumps({**vars(options), **places})}
     subprocess.run(command, cwd=ROOT, env=environment, check=True)
-    return say(rules, read_outcomes(folder))
+    outcomes = read_outcomes(folder / OUTCOMES)
+    known = {**read_outcomes(earlier), **outcomes}
+    earlier.write_text("".join(f"{json.dumps(asdict(one))}\n" for one in known.values()))
+    return say(rules, outcomes)
 
 
 def _options() -> argparse.Namespace:
