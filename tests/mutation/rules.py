@@ -60,6 +60,7 @@ def _broken(options: argparse.Namespace, rules: Sequence[BrokenRule], folder: Pa
     environment = {**os.environ, PLAN: json.dumps({**vars(options), **places})}
     subprocess.run(command, cwd=ROOT, env=environment, check=True)
     outcomes = read_outcomes(folder / OUTCOMES)
+    earlier.parent.mkdir(exist_ok=True)
     known = {**read_outcomes(earlier), **outcomes}
     earlier.write_text("".join(f"{json.dumps(asdict(one))}\n" for one in known.values()))
     return say(rules, outcomes)
