@@ -51,9 +51,9 @@ def read_outcomes(path: Path) -> dict[str, Noticed]:
     return {row.rule: row for row in rows}
 
 
-def chosen(only: Sequence[str]) -> list[BrokenRule]:
+def chosen(only: Sequence[str], who: str) -> list[BrokenRule]:
     """The rules whose name contains one of some texts; all rules if there are none."""
-    rules = read_rules()
+    rules = [rule for rule in read_rules() if rule.ids or who != "claims"]
     return [rule for rule in rules if not only or any(text in rule.name for text in only)]
 
 
@@ -75,13 +75,13 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
     tried = read_outcomes(notes.folder / OUTCOMES)
     items = items_by_test(session.items)
     children = Children(notes.died)
-    for rule in chosen(plan["only"]):
+    for rule in chosen(plan["only"], plan["who"]):
         if rule.name not in tried:
             claims = {
                 name: [item for test in tests for item in items.get(test, ())]
                 for name, tests in claimants(rule).items()
             }
-            trial = Trial(session, rule, claims, notes, whole_suite=plan["suite"])
+            trial = Trial(session, rule, claims, notes, plan["who"])
             children.begin(rule.name, trial.work, most_at_once=1)
     children.end()
     return True
@@ -122,14 +122,13 @@ class Trial:
         rule: BrokenRule,
         claims: Mapping[str, Sequence[Any]],
         notes: Notes,
-        *,
-        whole_suite: bool,
+        who: str,
     ) -> None:
         self._session = session
         self._rule = rule
         self._claims = claims
         self._notes = notes
-        self._whole_suite = whole_suite
+        self._who = who
         self._noticed = Noticed(rule.name)
         self._earlier = notes.earlier.get(rule.name, self._noticed)
         self._known: dict[str, bool] = {}
@@ -144,10 +143,10 @@ class Trial:
             self._noticed.claimed[name] = self._first_to_fail(items, hint, "claimed", name)
         by_claims = [test for test in self._noticed.claimed.values() if test is not None]
         self._noticed.folder = next(filter(self._is_inside, by_claims), None)
-        if self._noticed.folder is None:
+        if self._noticed.folder is None and self._who != "claims":
             hint = self._earlier.folder
             self._noticed.folder = self._first_to_fail(self._inside(), hint, "folder")
-        if self._whole_suite and not by_claims and self._noticed.folder is None:
+        if self._who == "suite" and not by_claims and self._noticed.folder is None:
             hint, everywhere = self._earlier.suite, self._session.items
             self._noticed.suite = self._first_to_fail(everywhere, hint, "suite")
         self._notes.write(self._noticed)
