@@ -7,7 +7,7 @@ PACKAGES_VENV ?= .venv-packages
 PYTEST_ARGS ?=
 # Such as --minutes 10, --again, or --only "*.lifecycle.*".
 MUTANTS_ARGS ?=
-# Such as --only OPS-6-45, --again, or --suite.
+# Such as --only OPS-6-45, --again, or --who claims.
 RULES_ARGS ?=
 # Such as --database sqlite, --rounds 20, or --only memory.
 BENCH_ARGS ?=

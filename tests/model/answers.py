@@ -10,6 +10,7 @@ from poppy_operations.protocol.times import rfc3339
 from tests.agents import reference
 from tests.model.facts import Approval, Expected, Operation, Revision
 
+SUCCESS = {"web": 302, "api": 201}
 _WATCH = re.compile(r'data-poppy-watch="([^"]+)"')
 
 
@@ -27,11 +28,12 @@ class Answers:
         *,
         sid: str = "",
         approval: Approval | None = None,
+        door: str = "",
     ) -> None:
         """Fail unless the response is the expected one. ``sid``: a browser's, of its Session."""
         raised = getattr(response, "exc_info", None)
         shown = (expected, response.status_code, response.content[:300], raised and raised[1])
-        assert response.status_code == self._status(expected, on_website=bool(sid)), shown
+        assert response.status_code == self._status(expected, door, on_website=bool(sid)), shown
         if expected.kind != "site":
             assert "no-store" in response.headers["Cache-Control"], shown
         assert ("Poppy-Operation" in response) == (
@@ -44,19 +46,19 @@ class Answers:
         if expected.kind in {"operation", "new"}:
             learn = self._reference if sid else self._operation
             learn(expected, response, sid)
+        elif expected.kind == "site" and not expected.status:
+            assert _is_success(expected.operation, response, door), shown
         elif not sid:
             assert _is_body(expected, response), shown
-        elif expected.kind == "site" and not expected.status:
-            assert response.headers["Location"] == "/done/", shown
 
-    def _status(self, expected: Expected, *, on_website: bool) -> int:
-        success = 302 if on_website else 201
+    def _status(self, expected: Expected, door: str, *, on_website: bool) -> int:
         match expected.kind:
             case "site":
-                return expected.status or success
+                return expected.status or SUCCESS[door]
             case "stored":
-                assert expected.operation is not None
-                return success if expected.operation.answer == "own" else 200
+                own = _door_of_own_answer(expected.operation)
+                # A website stores no body: without a redirect it only says that it was done.
+                return 200 if own is None or (on_website and own == "api") else SUCCESS[own]
             case "operation" | "new" | "declined" | "undeclared":
                 return 403
             case "challenge":
@@ -112,6 +114,20 @@ class Answers:
             revision.watch = html.unescape(watch[1])
 
 
+def _door_of_own_answer(operation: Operation | None) -> str | None:
+    """The door whose answer was stored; ``None``: it was found out that it was performed."""
+    assert operation is not None
+    assert operation.performed is not None
+    return operation.performed.want.door if operation.answer == "own" else None
+
+
+def _is_success(operation: Operation | None, response: Any, door: str) -> bool:
+    """Whether it is what a view answers that has done it."""
+    if door == "web":
+        return bool(response.headers["Location"] == "/done/" and response.content == b"")
+    return bool(response.json() == {"did": None if operation is None else operation.name})
+
+
 def _revisions_in(response: Any) -> set[str]:
     if not response.headers.get("Content-Type", "").startswith("application/json"):
         return set()
@@ -123,8 +139,12 @@ def _revisions_in(response: Any) -> set[str]:
 def _is_body(expected: Expected, response: Any) -> bool:
     if expected.kind == "recorded":
         return bool(response.content == b"")
-    if expected.kind == "site" and expected.status:
+    if expected.kind == "site":
         return True
+    if expected.kind == "stored":
+        own = _door_of_own_answer(expected.operation)
+        if own is not None:
+            return _is_success(expected.operation, response, own)
     return bool(response.json() == _body(expected))
 
 
@@ -132,10 +152,8 @@ def _body(expected: Expected) -> dict[str, Any]:
     operation = expected.operation
     name = None if operation is None else operation.name
     match expected.kind:
-        case "site":
-            return {"did": name}
         case "stored":
-            return _stored(operation)
+            return _found(operation)
         case "status":
             return {"operation_id": name, "status": expected.code}
         case "performing":
@@ -154,11 +172,8 @@ def _body(expected: Expected) -> dict[str, Any]:
     return {"error": expected.code}
 
 
-def _stored(operation: Operation | None) -> dict[str, Any]:
+def _found(operation: Operation | None) -> dict[str, Any]:
     assert operation is not None
-    match operation.answer:
-        case "own":
-            return {"did": operation.name}
-        case "found":
-            return {"found": operation.name}
+    if operation.answer == "found":
+        return {"found": operation.name}
     return {"operation_id": operation.name, "status": "performed"}

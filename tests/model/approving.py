@@ -7,7 +7,18 @@ from typing import Any
 
 from poppy_operations.protocol.structured import poppy_approval
 from tests.model.dice import Dice
-from tests.model.facts import INVALID, PERFORMED, Approval, Expected, Revision, Run, Want
+from tests.model.facts import (
+    BAD_SESSION,
+    BAD_TOKEN,
+    FORBIDDEN,
+    INVALID,
+    PERFORMED,
+    Approval,
+    Expected,
+    Revision,
+    Run,
+    Want,
+)
 from tests.model.people import Session
 from tests.model.world import World
 
@@ -21,7 +32,21 @@ MALFORMED = (
     'operation_id="{0}", revision=7, approver="user"',
 )
 UNPARSABLE = ("", "operation_id=", '"{0}"', 'operation_id="{0}" revision="{1}", approver="user"')
-REFUSED = Expected("error", status=403, code="invalid_session")
+
+
+def content_of(want: Want) -> dict[str, Any]:
+    """What is sent for it: a form to one door, JSON to the other."""
+    more = {name: getattr(want, name) for name in ("note", "trace") if getattr(want, name)}
+    if want.door == "web":
+        return {"data": {"quantity": f"{want.spelled}{want.quantity}", **more}}
+    quantity = float(want.quantity) if want.spelled else want.quantity
+    body = json.dumps({"quantity": quantity, **more})
+    return {"data": body, "content_type": "application/json"}
+
+
+def path_of(want: Want) -> str:
+    """Where it is sent."""
+    return f"/{want.door}/{want.action}/{want.item}/"
 
 
 class Approving(World):
@@ -32,7 +57,7 @@ class Approving(World):
         header = None
         if dice.one_in(8):
             header = dice.choose(UNPARSABLE).format(MADE_UP, MADE_UP)
-        want = dice.want(self.actions)
+        want = dice.want(self.actions, "api")
         self.at_api(dice.choose(self.sessions), want, dice.run(), header=header)
 
     def approve_at_api(self, dice: Dice) -> None:
@@ -42,10 +67,10 @@ class Approving(World):
             self.ask_at_api(dice)
             return
         at_api = [one for one in known if one.operation.interface == "api"]
-        revision = self.to_approve(dice, at_api or known)
+        revision = self.to_approve(dice, known if dice.one_in(8) else at_api or known)
         want = revision.want
         if dice.one_in(8):
-            want = dice.want(self.actions)
+            want = dice.want(self.actions, "api")
         names = self.names_of(revision, dice)
         sender = self.approver_of(revision, dice)
         self.at_api(sender, want, dice.run(), approval=Approval(*names, dice.approver()))
@@ -82,6 +107,29 @@ class Approving(World):
             self.at_api(sender, revision.want, Run(), header=header, expected=INVALID)
         else:
             self.at_endpoint(sender, revision, header, lambda: INVALID)
+
+    def badly(self, dice: Dice) -> None:
+        """A bad Session or token, whatever else comes with it: an approval, good or malformed."""
+        if not self.remembered():
+            self.ask_at_api(dice)
+            return
+        revision, sender = dice.choose(self.remembered()), dice.choose(self.everybody)
+        names = revision.operation.name or MADE_UP, revision.name or MADE_UP
+        good = poppy_approval(Approval(*names, "user")._asdict())
+        headers = (None, good, *(text.format(*names) for text in (*MALFORMED, *UNPARSABLE)))
+        header = dice.choose(headers)
+        fault = dice.choose(("session", "token" if sender.owner.account else "session"))
+        if revision.ref is None or dice.one_in(2):
+            self.at_api(sender, revision.want, Run(), header=header, fault=fault)
+        else:
+            reference = None if dice.one_in(4) else revision
+            self.at_endpoint(sender, reference, header, lambda: None, fault=fault)
+
+    def refused(self, sender: Session, fault: str) -> Expected | None:
+        """What comes before all that is about operations."""
+        if sender.owner.agent in self.revoked or fault == "session":
+            return BAD_SESSION
+        return BAD_TOKEN if fault == "token" else None
 
     def look_up(self, dice: Dice) -> None:
         """An agent looks a reference up, or one that was never given."""
@@ -141,19 +189,21 @@ class Approving(World):
         header: str | None,
         expect: Any,
         approval: Approval | None = None,
+        fault: str = "",
     ) -> None:
         """Send a reference to the endpoint."""
-        headers = {} if header is None else {"Poppy-Approval": header}
 
         def expected() -> Expected:
-            if sender.owner.agent in self.revoked:
-                return REFUSED
             declared = sender.declared
-            return expect() or self.model.look_up(sender.owner, revision, declared=declared)
+            return (
+                self.refused(sender, fault)
+                or expect()
+                or self.model.look_up(sender.owner, revision, declared=declared)
+            )
 
         ref = MADE_UP if revision is None else revision.ref or ""
         response = self.request(
-            lambda: sender.look_up(ref, headers), Run(), expected, approval=approval
+            lambda: sender.look_up(ref, header, fault=fault), Run(), expected, approval=approval
         )
         if approval is not None and response.status_code == 204:
             self.approved.add(approval[:2])
@@ -167,29 +217,26 @@ class Approving(World):
         approval: Approval | None = None,
         header: str | None = None,
         expected: Expected | None = None,
+        fault: str = "",
     ) -> None:
-        """Make a request at the API."""
+        """Make a request in a Session, which is the API's at either door."""
         if approval is not None:
             header = poppy_approval(approval._asdict())
-            self.approved.add(approval[:2])
-        body: dict[str, Any] = {"quantity": float(want.quantity) if want.spelled else want.quantity}
-        body |= {name: getattr(want, name) for name in ("note", "trace") if getattr(want, name)}
+            named = self.model.named(approval.operation_id)
+            if named is not None and named.interface == "api":
+                self.approved.add(approval[:2])
         self.asked = want
 
         def send() -> Any:
-            headers = sender.speaks.headers()
-            if header is not None:
-                headers["Poppy-Approval"] = header
-            return sender.speaks.client.post(
-                f"/api/{want.action}/{want.item}/",
-                data=json.dumps(body),
-                content_type="application/json",
-                headers=headers,
-            )
+            headers = sender.headers(header, fault=fault)
+            return sender.speaks.client.post(path_of(want), **content_of(want), headers=headers)
 
         def expect() -> Expected:
-            if sender.owner.agent in self.revoked:
-                return REFUSED
+            before = self.refused(sender, fault)
+            if before is not None:
+                return before
+            if self.model.is_forbidden(want):
+                return FORBIDDEN
             return expected or self.model.api(
                 sender.owner,
                 declared=sender.declared,
@@ -200,4 +247,4 @@ class Approving(World):
             )
 
         self.repeat = send
-        self.request(send, run, expect, approval=approval)
+        self.request(send, run, expect, approval=approval, door=want.door)

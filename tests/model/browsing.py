@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from poppy_operations.protocol.structured import poppy_approval
 from tests.agents import reference
-from tests.model.approving import MADE_UP, Approving
+from tests.model.approving import MADE_UP, Approving, content_of, path_of
 from tests.model.dice import Dice
-from tests.model.facts import PERFORMED, Expected, Run, Want
+from tests.model.facts import (
+    BAD_SESSION,
+    FORBIDDEN,
+    PERFORMED,
+    Approval,
+    Expected,
+    Run,
+    Want,
+)
 from tests.model.people import PASSWORD, Browser, Session
 
 STRAY = f'operation_id="{MADE_UP}", revision="{MADE_UP}", approver="user"'
@@ -45,8 +54,9 @@ class Browsing(Approving):
         if one.joined(self.model.now) is None and not dice.one_in(6):
             self.bring(one, dice.choose(self.sessions))
         session = one.joined(self.model.now)
-        page, stray = dice.one_in(4), dice.one_in(12)
-        response = self.on_website(one, dice.want(self.actions), dice.run(), page=page, stray=stray)
+        page, want = dice.one_in(4), dice.want(self.actions, "web")
+        stray = self.stray(dice) if dice.one_in(12) else None
+        response = self.on_website(one, want, dice.run(), page=page, stray=stray)
         if (
             not dice.one_in(3)
             and session
@@ -60,10 +70,10 @@ class Browsing(Approving):
         """A browser asks, perhaps again, and its agent approves all that was returned."""
         one, session = dice.choose(self.browsers), dice.choose(self.sessions)
         self.bring(one, session)
-        want = dice.want(self.actions)
+        want = dice.want(self.actions, "web")
         refs = []
         for _ in range(dice.choose((1, 1, 2))):
-            response = self.on_website(one, want, Run(), page=False, stray=False)
+            response = self.on_website(one, want, Run())
             if "Poppy-Operation" in response:
                 refs.append(reference(response)[1])
         joined = one.joined(self.model.now)
@@ -89,7 +99,7 @@ class Browsing(Approving):
             owner = revision.operation.owner
             of_owner = [one for one in self.everybody if one.owner == owner]
             self.bring(chosen, dice.choose(of_owner))
-        self.on_website(chosen, revision.want, dice.run(), page=False, stray=False)
+        self.on_website(chosen, revision.want, dice.run())
 
     def watch(self, dice: Dice) -> None:
         """A waiting page asks where its operation stands."""
@@ -113,33 +123,48 @@ class Browsing(Approving):
         if session.owner.agent not in self.revoked and not is_there:
             self.join_session(browser, session)
 
-    def on_website(self, browser: Browser, want: Want, run: Run, *, page: bool, stray: bool) -> Any:
-        """Make one request of a browser."""
+    def stray(self, dice: Dice) -> str:
+        """An approval that a page's script adds to a request: made up, or one that is good."""
+        known = self.read()
+        if not known or dice.one_in(3):
+            return STRAY
+        revision = dice.choose(known)
+        names = revision.operation.name or MADE_UP, revision.name or MADE_UP
+        return poppy_approval(Approval(*names, "user")._asdict())
+
+    def on_website(
+        self,
+        browser: Browser,
+        want: Want,
+        run: Run,
+        *,
+        page: bool = False,
+        stray: str | None = None,
+    ) -> Any:
+        """Make one request of a browser, which is the website's at either door."""
         session = browser.joined(self.model.now)
         run = run if session else Run()
         headers = {} if page else {"accept": "application/json"}
-        headers |= {"Poppy-Approval": STRAY} if stray else {}
-        fields = {"quantity": f"{want.spelled}{want.quantity}"}
-        fields |= {name: getattr(want, name) for name in ("note", "trace") if getattr(want, name)}
+        headers |= {} if stray is None else {"Poppy-Approval": stray}
         self.asked = want
 
         def expect() -> Expected:
-            if not browser.is_agents(self.model.now):
-                # Nobody but an agent's own request approves anything.
-                return STRAY_APPROVAL if stray else self.model.visit(want)
+            is_agents = browser.is_agents(self.model.now)
+            if not is_agents and stray is not None:
+                return BAD_SESSION  # Nobody but an agent's own request approves anything.
+            if self.model.is_forbidden(want):
+                return FORBIDDEN
+            if not is_agents:
+                return self.model.visit(want)
             if session is None:
                 return self.model.undeclared(want)
             declared = session.declared
             return self.model.website(session.owner, declared=declared, want=want, run=run)
 
         return self.request(
-            lambda: browser.client.post(
-                f"/web/{want.action}/{want.item}/", fields, headers=headers
-            ),
+            lambda: browser.client.post(path_of(want), **content_of(want), headers=headers),
             run,
             expect,
             sid=session.speaks.sid if session else "-",
+            door=want.door,
         )
-
-
-STRAY_APPROVAL = Expected("error", status=403, code="invalid_session")

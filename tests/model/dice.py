@@ -37,6 +37,7 @@ ENDINGS = (
     "killed after",
     "killed at the end",
 )
+DOORS = ("web", "api")
 HAPPENED = frozenset({"refused", "login", "error after", "killed after", "killed at the end"})
 FOUND_OUT = frozenset({"outlive and settle", "outlive and reconcile"})
 BETWEEN = ("dearer", "cheaper", "gone", "other", "void")
@@ -68,9 +69,11 @@ class Dice:
         """All of them, in some order."""
         return self._random.sample(among, len(among))
 
-    def want(self, actions: Sequence[str]) -> Want:
-        """A request."""
-        first = {"action": self.choose(actions), "item": "a", "quantity": 1}
+    def want(self, actions: Sequence[str], door: str) -> Want:
+        """A request, mostly at the door that is meant for whoever asks."""
+        if self.one_in(5):
+            door = self.choose(DOORS)
+        first = {"action": self.choose(actions), "item": "a", "quantity": 1, "door": door}
         return Want(**{**first, **self.choose(WANTS)})
 
     def run(self) -> Run:

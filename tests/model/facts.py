@@ -49,24 +49,29 @@ class Owner(NamedTuple):
 
 
 class Want(NamedTuple):
-    """What a request asks for. ``spelled`` and ``trace`` are bytes that mean nothing."""
+    """What a request asks for. ``spelled`` and ``trace`` are bytes that mean nothing.
+
+    ``door``: at which of the two views, which take forms and JSON. Who asks there decides on the
+    interface, and not the view.
+    """
 
     action: str
     item: str
     quantity: int
     note: str = ""
+    door: str = "web"
     spelled: str = ""
     trace: str = ""
 
     @property
     def content(self) -> tuple[Any, ...]:
         """The request by meaning."""
-        return self[:4]
+        return self[:5]
 
     @property
     def raw(self) -> tuple[Any, ...]:
-        """The request by value."""
-        return self[:5]
+        """The request by value: in JSON, a number is the same however it is spelled."""
+        return self[:6] if self.door == "web" else self.content
 
 
 class Run(NamedTuple):
@@ -160,6 +165,9 @@ class Expected(NamedTuple):
 
 
 INVALID = Expected("error", status=400, code="invalid_request")
+FORBIDDEN = Expected("site", status=404)
+BAD_SESSION = Expected("error", status=403, code="invalid_session")
+BAD_TOKEN = Expected("error", status=401, code="invalid_token")
 RECORDED = Expected("recorded", status=204)
 
 

@@ -32,6 +32,7 @@ class Ground:
     limit: int = 0
     prices: dict[str, int] = field(default_factory=lambda: {"a": 10, "b": 20})
     declines: tuple[str, ...] = ()
+    forbidden: str = ""
     hook: str = "truth"
     operations: list[Operation] = field(default_factory=list)
     ungated: list[tuple[str, int, int]] = field(default_factory=list)
@@ -41,6 +42,7 @@ class Ground:
     recordings: int = 0
     running: Revision | None = None
     voided: Revision | None = None
+    seen: list[Revision] | None = None
 
     @property
     def now_s(self) -> int:
@@ -54,6 +56,10 @@ class Ground:
     def is_needed(self, terms: tuple[str, int, int]) -> bool:
         """Whether the site asks for approval of what costs so much."""
         return self.needed and terms[2] >= self.limit
+
+    def is_forbidden(self, want: Want) -> bool:
+        """Whether the site lets nobody ask for it now."""
+        return want.item == self.forbidden
 
     def is_expired(self, revision: Revision) -> bool:
         """Whether an approval of it comes too late."""
@@ -105,6 +111,35 @@ class Ground:
         """The operation of that name, if the Company ever gave it to anybody."""
         found = [operation for operation in self.operations if operation.name == operation_id]
         return found[0] if found else None
+
+    def waiting(self, owner: Owner) -> list[Revision]:
+        """The owner's revisions that wait for an approval."""
+        return [
+            revision
+            for operation in self.live(owner)
+            for revision in operation.revisions
+            if revision.recorded is None
+            and not revision.is_retired
+            and not self.is_expired(revision)
+        ]
+
+    def make_room(self, owner: Owner) -> Expected | None:
+        """The oldest revision that nobody saw gives way; else the ask has to wait."""
+        waiting = self.waiting(owner) if self.seen is None else self.seen
+        if len(waiting) < self.cap:
+            return None
+        unseen = [revision for revision in waiting if not revision.is_seen]
+        if unseen:
+            gone = min(unseen, key=lambda revision: revision.number)
+            if gone in gone.operation.revisions:
+                gone.operation.revisions.remove(gone)
+            if not gone.operation.revisions and gone.operation in self.operations:
+                self.operations.remove(gone.operation)
+            return None
+        first = min(revision.expires_s for revision in waiting)
+        return Expected(
+            "error", status=429, code="rate_limited", retry_after=first - self.now_s + 1
+        )
 
     # What operators and time do
 

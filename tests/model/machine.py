@@ -41,6 +41,8 @@ DEEDS = {
     "look_up": 5,
     "watch": 3,
     "malformed": 2,
+    "badly": 3,
+    "forbid": 2,
     "price": 4,
     "wait": 3,
     "wait_for": 8,
@@ -86,6 +88,10 @@ class OperationsMachine(Browsing):
         """The site asks for approval, or not for now, or from a price on that others cross."""
         shop.needed = self.model.needed = not dice.one_in(3)
         shop.limit = self.model.limit = dice.choose((0, 10, 11, 11))
+
+    def forbid(self, dice: Dice) -> None:
+        """The site lets nobody ask for an item, or for all of them again."""
+        shop.forbidden = self.model.forbidden = dice.choose(("", "", "", "a", "b", "b"))
 
     def policy(self, dice: Dice) -> None:
         """The Company's policy about approvers changes."""
@@ -189,7 +195,7 @@ class OperationsMachine(Browsing):
         if operation.interface == "website":
             browser = dice.choose(self.browsers)
             self.bring(browser, session)
-            self.on_website(browser, revision.want, run, page=False, stray=False)
+            self.on_website(browser, revision.want, run)
         else:
             approval = Approval(operation.name or "", revision.name or "", dice.approver())
             self.at_api(session, revision.want, run, approval=approval)

@@ -45,9 +45,14 @@ class Model(Attempts):
             if in_use and operation.interface == "website" and in_use.want.raw == want.raw:
                 return self.under_way(in_use, declared=declared)
         if run.in_between in {"other", "void"}:
+            # Asks that share no slot meet nowhere: each makes room by what it saw when it came.
+            seen = self.waiting(owner) if want.action == "each" else None
             self.in_between(owner, declared=declared, want=want, what=run.in_between)
+            self.seen = seen
             again = run._replace(in_between="")
-            return self.website(owner, declared=declared, want=want, run=again)
+            answer = self.website(owner, declared=declared, want=want, run=again)
+            self.seen = None
+            return answer
         terms = self.terms(want)
         matching = self.matching(owner, want, terms)
         if not (self.is_needed(terms) or self.is_bound(owner, "website", want)):
@@ -150,7 +155,7 @@ class Model(Attempts):
         """The first answer, or that there was one: a replay is for its own target (AMB-07)."""
         assert operation.performed
         done = operation.performed.want
-        if (done.action, done.item) != (want.action, want.item):
+        if (done.action, done.item, done.door) != (want.action, want.item, want.door):
             return Expected("status", operation, status=200, code=PERFORMED)
         return Expected("stored", operation)
 
@@ -243,30 +248,6 @@ class Model(Attempts):
             slot = Operation(owner, interface, want.action, key_of(want), self.now_s)
         operation = slot
         return self.returned(operation, want, terms)
-
-    def make_room(self, owner: Owner) -> Expected | None:
-        """The oldest revision that nobody saw gives way; else the ask has to wait."""
-        waiting = [
-            revision
-            for operation in self.live(owner)
-            for revision in operation.revisions
-            if revision.recorded is None
-            and not revision.is_retired
-            and not self.is_expired(revision)
-        ]
-        if len(waiting) < self.cap:
-            return None
-        unseen = [revision for revision in waiting if not revision.is_seen]
-        if unseen:
-            gone = min(unseen, key=lambda revision: revision.number)
-            gone.operation.revisions.remove(gone)
-            if not gone.operation.revisions:
-                self.operations.remove(gone.operation)
-            return None
-        first = min(revision.expires_s for revision in waiting)
-        return Expected(
-            "error", status=429, code="rate_limited", retry_after=first - self.now_s + 1
-        )
 
     def returned(self, operation: Operation, want: Want, terms: tuple[str, int, int]) -> Expected:
         """A new revision, of a new operation or of one that is there."""

@@ -63,13 +63,25 @@ class Session:
             joined = browser.post(path, headers={"Sec-Fetch-Site": "same-origin"})
         assert joined.status_code == 303, joined.content
 
-    def look_up(self, ref: str, headers: dict[str, str] | None = None) -> Any:
-        """Ask the endpoint for a reference; with an approval among the headers, send it."""
+    def headers(self, approval: str | None = None, *, fault: str = "") -> dict[str, str]:
+        """The headers of one request, with one fault or none."""
+        options: dict[str, Any] = {}
+        if fault == "token":
+            options["access_token"] = self.speaks.issuer.access_token(
+                self.speaks.account or "", client_id=self.speaks.agent.client_id, lifetime=-3600
+            )
+        headers = self.speaks.headers(**options)
+        if fault == "session":
+            headers["Poppy-Session"] = "not.a.jwt"
+        return headers if approval is None else {**headers, "Poppy-Approval": approval}
+
+    def look_up(self, ref: str, approval: str | None = None, *, fault: str = "") -> Any:
+        """Ask the endpoint for a reference, or send it an approval."""
         return self.speaks.client.post(
             "/poppy/operations",
             data=json.dumps({"ref": ref}),
             content_type="application/json",
-            headers={**self.speaks.headers(), **(headers or {})},
+            headers=self.headers(approval, fault=fault),
         )
 
 

@@ -80,6 +80,7 @@ class Shop:
     needed: bool = True
     limit: int = 0
     declines: tuple[str, ...] = ()
+    forbidden: str = ""
     plan: Plan = field(default_factory=lambda: Plan())
     hook: str = "truth"
     outside: list[Happened] = field(default_factory=list)
@@ -189,6 +190,11 @@ def _terms_of(name: str) -> Callable[..., Terms | HttpResponseBase]:
     return terms
 
 
+def allowed(request: HttpRequest, item: str) -> HttpResponseBase | None:
+    """The site's right, of everybody."""
+    return HttpResponse("forbidden", status=404) if item == shop.forbidden else None
+
+
 def _happen(operation: CurrentOperation, *, outside: bool) -> None:
     terms = json.dumps(dict(operation.terms), sort_keys=True)
     effect = Happened(
@@ -274,10 +280,14 @@ for _name, _action in ACTIONS.items():
     urlpatterns += [
         path(
             f"web/{_name}/<str:item>/",
-            _action.view(terms=_terms, ignore=["trace"])(_view_of(_name, _to_browsers)),
+            _action.view(terms=_terms, allowed=allowed, ignore=["trace"])(
+                _view_of(_name, _to_browsers)
+            ),
         ),
         path(
             f"api/{_name}/<str:item>/",
-            _action.api(terms=_terms, ignore=["trace"])(_view_of(_name, _to_agents)),
+            _action.api(terms=_terms, allowed=allowed, ignore=["trace"])(
+                _view_of(_name, _to_agents)
+            ),
         ),
     ]

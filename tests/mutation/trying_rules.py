@@ -25,8 +25,11 @@ from tests.mutation.forking import SURVIVED, Children, elsewhere, items_by_test,
 
 PLAN = "POPPY_RULES_PLAN"  # JSON of what ``tests.mutation.rules`` was asked for
 OUTCOMES = "outcomes.jsonl"
+EARLIER = "noticed_by.jsonl"
 JUST_NOW = "just_now"
 LONGEST_TEST_S = 60
+# Asked last: what any input does takes long.
+SLOW = frozenset({"test_any_input.py", "test_crooked_input.py"})
 
 
 @dataclass
@@ -40,18 +43,17 @@ class Noticed:
     died: int | None = None
 
 
-def read_outcomes(folder: Path) -> dict[str, Noticed]:
+def read_outcomes(path: Path) -> dict[str, Noticed]:
     """Read what came of the rules that were broken; a line each, the last one counts."""
-    path = folder / OUTCOMES
     if not path.exists():
         return {}
     rows = [Noticed(**json.loads(line)) for line in path.read_text("utf-8").splitlines()]
     return {row.rule: row for row in rows}
 
 
-def chosen(only: Sequence[str]) -> list[BrokenRule]:
+def chosen(only: Sequence[str], who: str) -> list[BrokenRule]:
     """The rules whose name contains one of some texts; all rules if there are none."""
-    rules = read_rules()
+    rules = [rule for rule in read_rules() if rule.ids or who != "claims"]
     return [rule for rule in rules if not only or any(text in rule.name for text in only)]
 
 
@@ -69,17 +71,17 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
     """Break the rules in the place of running the tests."""
     plan = json.loads(os.environ[PLAN])
     warm_up(session)
-    notes = Notes(Path(plan["folder"]))
-    tried = read_outcomes(notes.folder)
+    notes = Notes(Path(plan["folder"]), read_outcomes(Path(plan["earlier"])))
+    tried = read_outcomes(notes.folder / OUTCOMES)
     items = items_by_test(session.items)
     children = Children(notes.died)
-    for rule in chosen(plan["only"]):
+    for rule in chosen(plan["only"], plan["who"]):
         if rule.name not in tried:
             claims = {
                 name: [item for test in tests for item in items.get(test, ())]
                 for name, tests in claimants(rule).items()
             }
-            trial = Trial(session, rule, claims, notes, whole_suite=plan["suite"])
+            trial = Trial(session, rule, claims, notes, plan["who"])
             children.begin(rule.name, trial.work, most_at_once=1)
     children.end()
     return True
@@ -87,9 +89,10 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
 
 @dataclass(frozen=True)
 class Notes:
-    """What is noted of the trials, in a folder."""
+    """What is noted of the trials, in a folder, and who noticed what in earlier runs."""
 
     folder: Path
+    earlier: Mapping[str, Noticed]
 
     def write(self, noticed: Noticed) -> None:
         """Note what came of a rule."""
@@ -119,15 +122,15 @@ class Trial:
         rule: BrokenRule,
         claims: Mapping[str, Sequence[Any]],
         notes: Notes,
-        *,
-        whole_suite: bool,
+        who: str,
     ) -> None:
         self._session = session
         self._rule = rule
         self._claims = claims
         self._notes = notes
-        self._whole_suite = whole_suite
+        self._who = who
         self._noticed = Noticed(rule.name)
+        self._earlier = notes.earlier.get(rule.name, self._noticed)
         self._known: dict[str, bool] = {}
 
     def work(self) -> int:
@@ -136,13 +139,16 @@ class Trial:
         self._notes.expect(self._noticed)
         break_module(self._rule.module, *self._rule.sources())
         for name, items in self._claims.items():
-            self._noticed.claimed[name] = self._first_to_fail(items, "claimed", name)
+            hint = self._earlier.claimed.get(name)
+            self._noticed.claimed[name] = self._first_to_fail(items, hint, "claimed", name)
         by_claims = [test for test in self._noticed.claimed.values() if test is not None]
         self._noticed.folder = next(filter(self._is_inside, by_claims), None)
-        if self._noticed.folder is None:
-            self._noticed.folder = self._first_to_fail(self._inside(), "folder")
-        if self._whole_suite and not by_claims and self._noticed.folder is None:
-            self._noticed.suite = self._first_to_fail(self._session.items, "suite")
+        if self._noticed.folder is None and self._who != "claims":
+            hint = self._earlier.folder
+            self._noticed.folder = self._first_to_fail(self._inside(), hint, "folder")
+        if self._who == "suite" and not by_claims and self._noticed.folder is None:
+            hint, everywhere = self._earlier.suite, self._session.items
+            self._noticed.suite = self._first_to_fail(everywhere, hint, "suite")
         self._notes.write(self._noticed)
         return SURVIVED
 
@@ -152,11 +158,14 @@ class Trial:
     def _inside(self) -> list[Any]:
         """The tests of the folder, first those whose file has the name of what is changed."""
         items = [item for item in self._session.items if self._is_inside(item.nodeid)]
-        return sorted(items, key=lambda item: self._rule.is_about not in item.path.name)
+        about = self._rule.is_about
+        return sorted(items, key=lambda item: (item.path.name in SLOW, about not in item.path.name))
 
-    def _first_to_fail(self, items: Iterable[Any], kind: str, name: str = "") -> str | None:
-        """Run tests until one fails, and name it."""
-        for item in items:
+    def _first_to_fail(
+        self, items: Iterable[Any], hint: str | None, kind: str, name: str = ""
+    ) -> str | None:
+        """Run tests until one fails, and name it. First the one that noticed before."""
+        for item in sorted(items, key=lambda item: item.nodeid != hint):
             test: str = item.nodeid
             if test not in self._known:
                 seen: Any = {**self._noticed.claimed, name: test} if name else test

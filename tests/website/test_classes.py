@@ -7,14 +7,18 @@ from typing import Any
 
 import pytest
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.test import RequestFactory
 from django.urls import path
 from django.views import View
 
 from poppy_operations import Action, CurrentOperation, Terms
 from tests.agents import ORDER, SessionOf, reference
 from tests.asking import TWO, ask, error, recorded
+from tests.clock import Clock
+from tests.shop import operations as shop
 from tests.shop.models import Effect, Item
 from tests.shop.operations import Behaviour
+from tests.shop.views import OrderFormView
 from tests.urls import urlpatterns as of_the_shop
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.website.test_classes")]
@@ -111,6 +115,37 @@ def test_a_gated_class_serves_no_api(signed_out: SessionOf, jacket: Item, effect
     response = browser.post("/form/", ORDER, headers={"Poppy-Session": "a.b.c"})
     assert error(response) == (403, "invalid_session")
     assert effects() == []
+
+
+def test_run_is_entered_by_the_action_of_its_class_and_by_no_other(
+    rf: RequestFactory, jacket: Item, effects: Effects
+) -> None:
+    class OfAnother(OrderFormView):
+        """It calls ``buy.run()``."""
+
+    view = shop.refund.gated(OfAnother).as_view()
+    with pytest.raises(RuntimeError, match=r"that @gated of the same action decorates"):
+        view(rf.post("/form/", ORDER))
+    assert effects() == []
+
+
+def test_a_gated_class_judges_a_request_by_when_it_came(
+    signed_out: SessionOf,
+    jacket: Item,
+    clock: Clock,
+    effects: Effects,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    browser = signed_out.browser()
+    recorded(signed_out, browser, "/form/")
+    clock.at(minutes=15)
+
+    def validated_late(form: Any) -> None:
+        clock.at(minutes=15, seconds=1)
+
+    monkeypatch.setattr(shop.OrderForm, "clean", validated_late)
+    assert browser.post("/form/", ORDER).status_code == 302
+    assert effects() == ["shop.buy 1 jacket"]
 
 
 def test_the_reference_of_a_class_is_the_same_as_of_a_function(
