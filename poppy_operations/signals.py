@@ -12,6 +12,7 @@ import logging
 from copy import deepcopy
 from typing import Any
 
+from django.db.models import Model
 from django.dispatch import Signal
 
 from poppy_operations.logs import about, log_of
@@ -34,6 +35,7 @@ def tell(signal: Signal, operation: Operation, **named: Any) -> None:
         # Copied together, so that the copies refer to each other as the rows do.
         copies = deepcopy({"operation": operation, **named})
         _read_again(copies["operation"])
+        _complete(copies)
         outcomes = signal.send_robust(Operation, **copies)
     except Exception as error:  # noqa: BLE001  what is told is committed
         # Rows that cannot be copied, or a receiver that failed and has no name to log it by.
@@ -43,6 +45,14 @@ def tell(signal: Signal, operation: Operation, **named: Any) -> None:
         if isinstance(outcome, Exception):
             message = "A signal receiver failed: %r"
             log_of(logging.ERROR, message, receiver, error=outcome, **about(operation))
+
+
+def _complete(copies: dict[str, Any]) -> None:
+    """Read what the rows were read without: a receiver would read it from a replica."""
+    for row in copies.values():
+        deferred = row.get_deferred_fields() if isinstance(row, Model) else ()
+        if deferred:
+            row.refresh_from_db(using=write_alias(), fields=deferred)
 
 
 def _read_again(copy: Operation) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from ipaddress import IPv6Address
 from typing import Any
 from urllib.parse import urlsplit
@@ -37,7 +38,7 @@ def http_content(
         query=without(_fields(request.GET), ignore),
         body=without(body, ignore),
         is_form=is_form,
-        target_before=_target_before(request, action),
+        target_before=partial(_target_before, request, action),
     )
 
 

@@ -93,7 +93,8 @@ class Call(Job):
         """Whether the request's target is that of the request that got a revision of this owner."""
         stored = revision.target_digest
         if is_earlier(stored):
-            return stored in earlier.target_digests(self.asked.target_before)
+            before = self.asked.target_before
+            return before is not None and stored in earlier.target_digests(before())
         return stored in self.target_digests(owner)
 
     def is_sent_again(self, revision: Revision, owner: Owner) -> bool:

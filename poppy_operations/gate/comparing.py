@@ -26,7 +26,7 @@ class RequestContent:
     query: Mapping[str, Any]
     body: Any
     is_form: bool = False
-    target_before: Mapping[str, Any] | None = None
+    target_before: Callable[[], Mapping[str, Any]] | None = None
 
     @cached_property
     def target_text(self) -> str:

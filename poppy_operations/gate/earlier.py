@@ -18,10 +18,8 @@ from poppy_operations.protocol.canonical import keyed_digest
 from poppy_operations.protocol.content import canonical_content
 
 
-def target_digests(target: Mapping[str, Any] | None) -> list[str]:
+def target_digests(target: Mapping[str, Any]) -> list[str]:
     """The digests of a target as version 0.1.0 made them, one for each key."""
-    if target is None:
-        return []
     keys = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
     return [keyed_digest(_text(target), force_bytes(key)) for key in keys]
 

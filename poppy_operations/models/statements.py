@@ -153,6 +153,11 @@ class Columns(Generic[R]):
         fields = options(self._model).concrete_fields
         return [field.attname for field in fields if field.name not in self._without]
 
+    @cached_property
+    def _names_sought(self) -> frozenset[str]:
+        # Django looks for each field in it, in the order of the fields.
+        return frozenset(self.attnames)
+
     @property
     def names(self) -> list[str]:
         """The same, as a query names them."""
@@ -167,7 +172,7 @@ class Columns(Generic[R]):
         """Give the row; ``None`` if the path led to none."""
         if values[self.key] is None:
             return None
-        return self._model.from_db(alias, self.attnames, values)
+        return self._model.from_db(alias, self._names_sought, values)
 
 
 def link(row: models.Model, relation: str, other: models.Model | None) -> None:
