@@ -28,8 +28,6 @@ OUTCOMES = "outcomes.jsonl"
 EARLIER = "noticed_by.jsonl"
 JUST_NOW = "just_now"
 LONGEST_TEST_S = 60
-# Asked last: what any input does takes long.
-SLOW = frozenset({"test_any_input.py", "test_crooked_input.py"})
 
 
 @dataclass
@@ -158,14 +156,14 @@ class Trial:
     def _inside(self) -> list[Any]:
         """The tests of the folder, first those whose file has the name of what is changed."""
         items = [item for item in self._session.items if self._is_inside(item.nodeid)]
-        about = self._rule.is_about
-        return sorted(items, key=lambda item: (item.path.name in SLOW, about not in item.path.name))
+        return sorted(items, key=lambda item: self._rule.is_about not in item.path.name)
 
     def _first_to_fail(
         self, items: Iterable[Any], hint: str | None, kind: str, name: str = ""
     ) -> str | None:
         """Run tests until one fails, and name it. First the one that noticed before."""
-        for item in sorted(items, key=lambda item: item.nodeid != hint):
+        in_order = sorted(items, key=lambda item: item.get_closest_marker("slow") is not None)
+        for item in sorted(in_order, key=lambda item: item.nodeid != hint):
             test: str = item.nodeid
             if test not in self._known:
                 seen: Any = {**self._noticed.claimed, name: test} if name else test
