@@ -8,8 +8,10 @@ it is asked for, all other tests.
 from __future__ import annotations
 
 import faulthandler
+import gc
 import json
 import os
+import traceback
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
@@ -21,12 +23,13 @@ import pytest
 from tests.conformance.claims import Claim, scan
 from tests.mutation.breaking import break_module
 from tests.mutation.broken_rules import BrokenRule, read_rules
-from tests.mutation.forking import SURVIVED, Children, elsewhere, items_by_test, run, warm_up
+from tests.mutation.forking import FAULT, SURVIVED, Children, elsewhere, items_by_test, run, warm_up
 
 PLAN = "POPPY_RULES_PLAN"  # JSON of what ``tests.mutation.rules`` was asked for
 OUTCOMES = "outcomes.jsonl"
 EARLIER = "noticed_by.jsonl"
 JUST_NOW = "just_now"
+WHY = "fault"
 LONGEST_TEST_S = 60
 
 
@@ -105,6 +108,9 @@ class Notes:
         """Note of a child that hung or was killed: whoever ran just then has noticed."""
         if code == SURVIVED:
             return
+        if code == FAULT:
+            message = f"{name} could not be tried. {(self.folder / WHY).read_text('utf-8')}"
+            raise RuntimeError(message)
         noticed = Noticed(**json.loads((self.folder / JUST_NOW).read_text("utf-8")))
         assert noticed.rule == name, f"{name} died before it was tried."
         noticed.died = code
@@ -133,8 +139,17 @@ class Trial:
 
     def work(self) -> int:
         """Break the rule, and ask who notices."""
+        try:
+            self._ask()
+        except Exception:
+            (self._notes.folder / WHY).write_text(traceback.format_exc(), "utf-8")
+            raise
+        return SURVIVED
+
+    def _ask(self) -> None:
         self._session.config.pluginmanager.unregister(name="terminalreporter")
         self._notes.expect(self._noticed)
+        gc.unfreeze()  # What a run of tests sets aside would not be found by whoever breaks it.
         break_module(self._rule.module, *self._rule.sources())
         for name, items in self._claims.items():
             hint = self._earlier.claimed.get(name)
@@ -148,7 +163,6 @@ class Trial:
             hint, everywhere = self._earlier.suite, self._session.items
             self._noticed.suite = self._first_to_fail(everywhere, hint, "suite")
         self._notes.write(self._noticed)
-        return SURVIVED
 
     def _is_inside(self, test: str) -> bool:
         return test.startswith(f"{self._rule.folder}/")
