@@ -40,11 +40,15 @@ def test_an_operation_is_returned_only_where_it_is_listed_and_declared(
     signed_out.declared = declared
     for action in registry:
         monkeypatch.setattr(action, "website", listed)
-    assert ("endpoint" in operations_fragment()["operations"][0]) == listed
+    [entry] = operations_fragment()["operations"]
+    assert entry["version"] == "3"
+    assert ("endpoint" in entry) == listed
     response = signed_out.browser().post("/buy/", ORDER)
     assert response.status_code == 403
     assert ("Poppy-Operation" in response) == (listed and declared)
     assert Operation.objects.exists() == (listed and declared)
+    # An API is listed by the version alone.
+    assert ("operation" in ApiClient(signed_out).send().json()) == declared
 
 
 @pytest.mark.requirement("OPS-1-09", "OPS-6-36")

@@ -430,7 +430,7 @@ def test_amb_18_what_the_site_calls_one_action_is_performed_once(
     assert effects() == ["api.one_order 2 jacket"]
 
 
-@pytest.mark.requirement("OPS-3-19", "OPS-6-37", "OPS-6-53", "OPS-6-54", "OPS-3-08")
+@pytest.mark.requirement("OPS-3-08", "OPS-3-19", "OPS-3-25", "OPS-6-37", "OPS-6-53", "OPS-6-54")
 def test_a_price_that_changed_gets_a_new_revision_of_the_same_operation(
     agents_api: ApiClient, effects: Effects
 ) -> None:

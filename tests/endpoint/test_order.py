@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from poppy_operations.gate.returning import asking as returning
 from poppy_operations.lifecycle import approving
+from poppy_operations.maintenance import purge
 from poppy_operations.models import Approval, Revision
 from tests.agents import SessionOf, approval_of
 from tests.asking import (
@@ -101,10 +102,16 @@ def test_amb_11_performed_and_performing_come_before_expiry_and_expiry_before_ap
     unknown, _ = recorded(signed_out, browser, "/refund/")
     browser.post("/refund/", ORDER)
 
-    clock.at(minutes=15, seconds=1)
-    assert signed_out.status(performed) == "performed"
+    for told in ({"minutes": 15, "seconds": 1}, {"days": 1, "minutes": 14}):
+        clock.at(**told)
+        purge()
+        assert signed_out.status(performed) == "performed"
+        assert signed_out.status(unknown) == "performing"
+        assert error(signed_out.endpoint(unused)) == (400, "invalid_request")
+    clock.at(days=2)
+    assert purge().operations == 2
+    assert error(signed_out.endpoint(performed)) == (400, "invalid_request")
     assert signed_out.status(unknown) == "performing"
-    assert error(signed_out.endpoint(unused)) == (400, "invalid_request")
 
 
 @pytest.mark.requirement("OPS-6-61")

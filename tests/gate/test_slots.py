@@ -108,8 +108,9 @@ def test_the_slot_is_keyed_and_looked_for_under_every_key(settings: Any) -> None
 
 
 @pytest.mark.parametrize("same_action", [None, ("it",)])
-@pytest.mark.requirement("OPS-6-46")
-def test_the_action_the_interface_the_conversation_and_the_owner_are_in_the_slot(
+@pytest.mark.requirement("OPS-3-06", "OPS-6-46")
+@pytest.mark.ambiguity("AMB-18")
+def test_amb_18_the_action_the_interface_the_conversation_and_the_owner_are_in_the_slot(
     same_action: object,
 ) -> None:
     differing = [

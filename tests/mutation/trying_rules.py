@@ -8,8 +8,10 @@ it is asked for, all other tests.
 from __future__ import annotations
 
 import faulthandler
+import gc
 import json
 import os
+import traceback
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
@@ -21,15 +23,14 @@ import pytest
 from tests.conformance.claims import Claim, scan
 from tests.mutation.breaking import break_module
 from tests.mutation.broken_rules import BrokenRule, read_rules
-from tests.mutation.forking import SURVIVED, Children, elsewhere, items_by_test, run, warm_up
+from tests.mutation.forking import FAULT, SURVIVED, Children, elsewhere, items_by_test, run, warm_up
 
 PLAN = "POPPY_RULES_PLAN"  # JSON of what ``tests.mutation.rules`` was asked for
 OUTCOMES = "outcomes.jsonl"
 EARLIER = "noticed_by.jsonl"
 JUST_NOW = "just_now"
+WHY = "fault"
 LONGEST_TEST_S = 60
-# Asked last: what any input does takes long.
-SLOW = frozenset({"test_any_input.py", "test_crooked_input.py"})
 
 
 @dataclass
@@ -107,6 +108,9 @@ class Notes:
         """Note of a child that hung or was killed: whoever ran just then has noticed."""
         if code == SURVIVED:
             return
+        if code == FAULT:
+            message = f"{name} could not be tried. {(self.folder / WHY).read_text('utf-8')}"
+            raise RuntimeError(message)
         noticed = Noticed(**json.loads((self.folder / JUST_NOW).read_text("utf-8")))
         assert noticed.rule == name, f"{name} died before it was tried."
         noticed.died = code
@@ -135,8 +139,17 @@ class Trial:
 
     def work(self) -> int:
         """Break the rule, and ask who notices."""
+        try:
+            self._ask()
+        except Exception:
+            (self._notes.folder / WHY).write_text(traceback.format_exc(), "utf-8")
+            raise
+        return SURVIVED
+
+    def _ask(self) -> None:
         self._session.config.pluginmanager.unregister(name="terminalreporter")
         self._notes.expect(self._noticed)
+        gc.unfreeze()  # What a run of tests sets aside would not be found by whoever breaks it.
         break_module(self._rule.module, *self._rule.sources())
         for name, items in self._claims.items():
             hint = self._earlier.claimed.get(name)
@@ -150,7 +163,6 @@ class Trial:
             hint, everywhere = self._earlier.suite, self._session.items
             self._noticed.suite = self._first_to_fail(everywhere, hint, "suite")
         self._notes.write(self._noticed)
-        return SURVIVED
 
     def _is_inside(self, test: str) -> bool:
         return test.startswith(f"{self._rule.folder}/")
@@ -158,14 +170,14 @@ class Trial:
     def _inside(self) -> list[Any]:
         """The tests of the folder, first those whose file has the name of what is changed."""
         items = [item for item in self._session.items if self._is_inside(item.nodeid)]
-        about = self._rule.is_about
-        return sorted(items, key=lambda item: (item.path.name in SLOW, about not in item.path.name))
+        return sorted(items, key=lambda item: self._rule.is_about not in item.path.name)
 
     def _first_to_fail(
         self, items: Iterable[Any], hint: str | None, kind: str, name: str = ""
     ) -> str | None:
         """Run tests until one fails, and name it. First the one that noticed before."""
-        for item in sorted(items, key=lambda item: item.nodeid != hint):
+        in_order = sorted(items, key=lambda item: item.get_closest_marker("slow") is not None)
+        for item in sorted(in_order, key=lambda item: item.nodeid != hint):
             test: str = item.nodeid
             if test not in self._known:
                 seen: Any = {**self._noticed.claimed, name: test} if name else test

@@ -116,11 +116,13 @@ def test_amb_16_amb_11_an_approval_is_good_until_the_very_second_it_expires(
         _, unused = reference(browser.post("/buy/", {**ORDER, "quantity": "2"}))
         last = (start + timedelta(minutes=15)).strftime("%Y-%m-%dT%H:%M:%SZ")
         assert signed_out.look_up(ref)["expires_at"] == last
+        too_late = approval_of(signed_out.look_up(unused))
         clock.move_to(start + timedelta(minutes=15, milliseconds=999))
         signed_out.approve(ref)
         clock.move_to(start + timedelta(minutes=15, seconds=1))
         assert signed_out.endpoint(ref).status_code == 400
         assert signed_out.endpoint(unused).status_code == 400
+        assert signed_out.endpoint(unused, too_late).status_code == 400
         assert browser.post("/buy/", ORDER).status_code == 403
         assert effects() == []
         clock.move_to(start + timedelta(minutes=15, milliseconds=999))
