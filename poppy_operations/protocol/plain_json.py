@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Callable
 from itertools import chain, islice
+from typing import Any
 
 # A function that puts what JSON can hold in the place of an object that JSON does not know.
 Resolve = Callable[[object], object]
@@ -24,9 +25,8 @@ _WRITER = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 _JSON = frozenset({dict, list, str, int, float, bool, type(None)})
 _STRING = frozenset({str})
 # In the text between strings, where each number is followed by one of these.
-_POINT_ZERO = re.compile(r"\.0(?=[,\]}])")
-_MINUS_ZERO = re.compile(r"-0(?=[,\]}])")
-_LARGE_FLOAT = re.compile(r"(\d)(?:\.(\d+))?e\+(\d+)")
+_AFTER_NUMBERS = ",]}"
+_LARGE_FLOAT = re.compile(r"(\d)\.(\d+)e\+(\d+)")
 _LARGE_INTEGER = re.compile(r"(?<![\d.])\d{17,}(?![\d.e])")
 
 
@@ -45,14 +45,17 @@ def plain_json(value: object) -> str | None:
         return string(value)
     if type(value) is int and -LARGE < value < LARGE:
         return str(value)
-    spelled = _are_numbers_spelled_alike(value)
-    if spelled is None:
+    has_large = _has_large_integers(value)
+    if has_large is None:
         return None
     try:
         text = _WRITER.encode(value)
     except ValueError:  # An integer of more digits than Python writes at once.
         return None
-    return marked(text if spelled else _spelled_alike(text))
+    # Of the numbers, only floats have either of these. In a string they do no harm.
+    if has_large or ".0" in text or "e+" in text:
+        text = _spelled_alike(text, has_large=has_large)
+    return marked(text)
 
 
 def string(value: str) -> str:
@@ -73,17 +76,17 @@ def marked(text: str) -> str:
     return text.replace('"$', '"$$')
 
 
-def _are_numbers_spelled_alike(value: object) -> bool | None:
-    """Whether ``json`` writes equal numbers as equal texts; ``None`` if the value is not JSON.
+def _has_large_integers(value: object) -> bool | None:
+    """Whether ``json`` may write integers with more digits than needed; ``None`` if no JSON.
 
     Level by level, so that each step looks at many values at once.
     """
-    level, alike, depth = [value], True, 0
+    level, has_large, depth = [value], False, 0
     while True:
         kinds = set(map(type, level))
         if not kinds <= _JSON:
             return None
-        alike = alike and not _has_other_spellings(level, kinds)
+        has_large = has_large or (int in kinds and _is_any_large(level, kinds))
         if depth == DEEPEST_CONTENT or not kinds & {dict, list}:
             break
         objects = [value for value in level if type(value) is dict]
@@ -97,32 +100,40 @@ def _are_numbers_spelled_alike(value: object) -> bool | None:
         depth += 1
     if depth == DEEPEST_CONTENT and kinds & {dict, list}:
         raise Unreadable
-    return alike
+    return has_large
 
 
-def _has_other_spellings(level: list[object], kinds: set[type]) -> bool:
-    if float in kinds and any(float.is_integer(one) for one in level if type(one) is float):
-        return True
-    if int not in kinds:
-        return False
-    integers = [one for one in level if type(one) is int]
-    return max(integers) >= LARGE or min(integers) <= -LARGE
+def _is_any_large(level: list[object], kinds: set[type]) -> bool:
+    integers: list[Any] = level if len(kinds) == 1 else [one for one in level if type(one) is int]
+    return bool(max(integers) >= LARGE or min(integers) <= -LARGE)
 
 
-def _spelled_alike(text: str) -> str:
+def _spelled_alike(text: str, *, has_large: bool) -> str:
     """Write each number of a JSON text in its one spelling."""
+    if '"' not in text:
+        return _numbers_alike(text, has_large=has_large)
     # Without the escaped ones, each quotation mark begins or ends a string.
     simple = text.replace("\\\\", "\\u005c").replace('\\"', "\\u0022")
     parts = simple.split('"')
-    between = "\n".join(parts[0::2]) + ","
-    between = _MINUS_ZERO.sub("0", _POINT_ZERO.sub("", between))
-    between = _LARGE_INTEGER.sub(lambda found: integer(found[0]), between)
-    between = _LARGE_FLOAT.sub(_large_float, between)
-    parts[0::2] = between[:-1].split("\n")
+    parts[0::2] = _numbers_alike("\n".join(parts[0::2]), has_large=has_large).split("\n")
     return '"'.join(parts).replace("\\u0022", '\\"').replace("\\u005c", "\\\\")
 
 
+def _numbers_alike(between: str, *, has_large: bool) -> str:
+    """The same for the text between strings."""
+    between += ","
+    for end in _AFTER_NUMBERS:
+        between = between.replace(f".0{end}", end)
+    if "-0" in between:
+        for end in _AFTER_NUMBERS:
+            between = between.replace(f"-0{end}", f"0{end}")
+    if has_large:
+        between = _LARGE_INTEGER.sub(lambda found: integer(found[0]), between)
+    if "e+" in between:
+        between = _LARGE_FLOAT.sub(_large_float, between).replace("e+", "e")
+    return between[:-1]
+
+
 def _large_float(found: re.Match[str]) -> str:
-    decimals = found[2] or ""
-    exponent = int(found[3]) - len(decimals)
-    return f"{found[1]}{decimals}e{exponent}" if exponent else f"{found[1]}{decimals}"
+    exponent = int(found[3]) - len(found[2])
+    return f"{found[1]}{found[2]}e{exponent}" if exponent else f"{found[1]}{found[2]}"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import sys
 from decimal import Decimal
 from enum import StrEnum
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -99,3 +101,28 @@ def test_more_values_than_come_at_once_are_left_to_the_careful_way(
     assert plain_json.plain_json([1, 2, 3]) == "[1,2,3]"
     assert plain_json.plain_json([1, 2, 3, 4]) is None
     assert stable_content([1, 2, 3, 4]) == "[1,2,3,4]"
+
+
+def calls_to_write(value: object) -> int:
+    """How many functions of Python are called, or gone on with, to write a value."""
+    calls = 0
+
+    def count(_frame: FrameType, event: str, _argument: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        assert plain_json.plain_json(value) is not None
+    finally:
+        sys.setprofile(before)
+    return calls
+
+
+@pytest.mark.parametrize(
+    "one", [1.0, -0.0, 1.5, 0.05, 1e20, 7, 10**15, True, None, "a", "$1.0", 'q"', [1.0], {"a": 2.0}]
+)
+def test_no_step_of_python_is_taken_for_each_value(one: object) -> None:
+    few, many = [one] * 3, [one, *[one] * 3_000]
+    assert calls_to_write(many) == calls_to_write(few)
