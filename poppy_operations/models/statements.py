@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from django.conf import settings
 from django.db import connections, models, transaction
@@ -128,16 +128,15 @@ class Text:
 class Texts:
     """The texts of one statement, by database."""
 
-    def __init__(self) -> None:
-        self._known: dict[Hashable, Text] = {}
+    known: ClassVar[dict[Hashable, Text]] = {}  # of all statements
 
     def of(self, alias: str, make: Callable[[], Text], shape: Hashable = None) -> Text:
         """The text for a database, which is made when it is first asked for."""
         # Without USE_TZ PostgreSQL is asked for instants in another way.
-        key = (alias, type(connections[alias]), settings.USE_TZ, shape)
-        text = self._known.get(key)
+        key = (self, alias, type(connections[alias]), settings.USE_TZ, shape)
+        text = self.known.get(key)
         if text is None:
-            text = self._known[key] = make()
+            text = self.known[key] = make()
         return text
 
 

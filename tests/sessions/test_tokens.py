@@ -5,8 +5,11 @@ from typing import Any
 
 import pytest
 
+from poppy_operations.sessions import tokens
+from poppy_operations.sessions.jwts import Jwt, verified_claims
+from poppy_operations.sessions.keys import PublicKey
 from poppy_operations.sessions.refusals import InvalidToken, KeysUnavailable
-from poppy_operations.sessions.tokens import AccessToken, TokenVerifier
+from poppy_operations.sessions.tokens import AccessToken, KnownTokens, TokenVerifier
 from poppy_operations.testing.agents import ABSENT, TokenIssuer, compact_jwt, new_key, public_jwk
 from tests.configuring import configure
 from tests.sessions.conftest import AUDIENCE, NOW, KeyServer
@@ -184,3 +187,149 @@ def test_a_message_never_holds_the_token(issuer: TokenIssuer) -> None:
         verify(token)
     assert token not in str(refused.value)
     assert "hunter2" not in str(refused.value)
+
+
+# Known access tokens
+
+
+@pytest.fixture
+def checks(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """The keys by which signatures of access tokens were checked."""
+    checked: list[object] = []
+
+    def noted(token: Jwt, key: PublicKey) -> dict[str, object]:
+        checked.append(key)
+        return verified_claims(token, key)
+
+    monkeypatch.setattr(tokens, "verified_claims", noted)
+    return checked
+
+
+def test_a_known_token_is_not_checked_again(issuer: TokenIssuer, checks: list[object]) -> None:
+    token = token_of(issuer, scope="orders:write")
+    said = [verify(token) for _ in range(3)]
+    assert said[0] == said[1] == said[2]
+    assert len(checks) == 1
+
+
+def test_another_spelling_of_a_known_token_is_another_token(
+    issuer: TokenIssuer, checks: list[object]
+) -> None:
+    token = token_of(issuer)
+    verify(token)
+    for other in (f"{token}x", token[:-1], f" {token}", token.upper()):
+        with pytest.raises(InvalidToken):
+            verify(other)
+    assert checks
+
+
+def test_a_known_token_ends_when_it_expires(issuer: TokenIssuer) -> None:
+    token = token_of(issuer, lifetime=60)
+    assert verify(token, after=89).account == "7"
+    with pytest.raises(InvalidToken, match="expired"):
+        verify(token, after=90)
+
+
+@pytest.mark.parametrize("setting", ["TOKEN_ISSUER", "TOKEN_AUDIENCE"])
+def test_a_known_token_is_for_whom_the_settings_name_now(
+    issuer: TokenIssuer, settings: Any, setting: str
+) -> None:
+    token = token_of(issuer)
+    verify(token)
+    configure(settings, **{setting: "https://other.example"})
+    with pytest.raises(InvalidToken):
+        verify(token)
+
+
+def test_a_known_token_ends_with_the_key_that_signed_it(
+    issuer: TokenIssuer, settings: Any, checks: list[object]
+) -> None:
+    token, other = token_of(issuer), TokenIssuer()
+    verify(token)
+    configure(settings, TOKEN_JWKS=other.jwks)
+    with pytest.raises(InvalidToken, match="not signed"):
+        verify(token)
+    configure(settings, TOKEN_JWKS={"keys": [*other.jwks["keys"], *issuer.jwks["keys"]]})
+    checked = len(checks)
+    assert verify(token).account == "7"
+    assert len(checks) > checked
+
+
+def test_a_known_token_ends_where_the_key_set_of_the_settings_is_changed_in_its_place(
+    issuer: TokenIssuer, settings: Any
+) -> None:
+    keys = {"keys": list(issuer.jwks["keys"])}
+    configure(settings, TOKEN_JWKS=keys)
+    token = token_of(issuer)
+    verify(token)
+    keys["keys"].clear()
+    with pytest.raises(InvalidToken, match="not signed"):
+        verify(token)
+
+
+def test_a_known_token_ends_once_its_key_is_gone_from_where_keys_are_loaded(
+    issuer: TokenIssuer, settings: Any, key_server: KeyServer, checks: list[object]
+) -> None:
+    settings.DEBUG = True
+    key_server.serve(issuer.jwks)
+    configure(settings, TOKEN_JWKS=key_server.url)
+    token = token_of(issuer, lifetime=3600)
+    for _ in range(3):
+        assert verify(token).account == "7"
+    known_from = len(checks)
+    key_server.serve(TokenIssuer().jwks)
+    assert verify(token, after=599).account == "7"
+    assert len(checks) == known_from
+    with pytest.raises(InvalidToken, match="not signed"):
+        verify(token, after=601)
+
+
+def test_a_verifier_with_keys_of_its_own_is_asked_for_them_each_time(issuer: TokenIssuer) -> None:
+    asked: list[object] = []
+
+    class Own(TokenVerifier):
+        def keys(self, *, alg: object, kid: object, now: int) -> tuple[PublicKey, ...]:
+            asked.append(kid)
+            return super().keys(alg=alg, kid=kid, now=now) if len(asked) < 3 else ()
+
+    token = token_of(issuer)
+    verify(token)
+    for _ in range(2):
+        assert Own().verify(token, now=NOW).account == "7"
+    with pytest.raises(InvalidToken, match="not signed"):
+        Own().verify(token, now=NOW)
+
+
+def test_what_a_verifier_of_the_sites_own_does_to_claims_stays_with_it(
+    issuer: TokenIssuer,
+) -> None:
+    class Renaming(TokenVerifier):
+        def read(self, claims: dict[str, object]) -> AccessToken:
+            claims["sub"] = "8"
+            return super().read(claims)
+
+    token = token_of(issuer)
+    assert Renaming().verify(token, now=NOW).account == "8"
+    assert verify(token).account == "7"
+
+
+def test_no_token_stays_in_memory(issuer: TokenIssuer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(TokenVerifier, "known_tokens", KnownTokens())
+    token = token_of(issuer)
+    verify(token)
+    kept = repr(vars(TokenVerifier.known_tokens))
+    assert token not in kept
+    assert token.rpartition(".")[2] not in kept
+
+
+def test_so_many_tokens_are_known_and_no_more(
+    issuer: TokenIssuer, monkeypatch: pytest.MonkeyPatch, checks: list[object]
+) -> None:
+    known = KnownTokens()
+    monkeypatch.setattr(TokenVerifier, "known_tokens", known)
+    monkeypatch.setattr(KnownTokens, "MOST", 2)
+    first, second, third = (token_of(issuer, account=str(number)) for number in (1, 2, 3))
+    for token in (first, second, first, third, first, second):
+        verify(token)
+    assert len(checks) == 4
+    assert len(vars(known)["_known"]) == 2

@@ -16,6 +16,7 @@ from poppy_operations.lifecycle import asking, claims, finishing
 from poppy_operations.lifecycle.asking import mark_looked_up
 from poppy_operations.models import Approval, Operation, Performance, Revision
 from poppy_operations.models.inserting import insert
+from poppy_operations.models.statements import Texts
 from tests.lifecycle.rows import (
     ANSWER,
     ASKED,
@@ -110,7 +111,7 @@ def test_a_row_is_stored_as_django_stores_it(
     row = make()
     if not returns:
         monkeypatch.setattr(connection.features, "can_return_columns_from_insert", False)
-        monkeypatch.setattr("poppy_operations.models.inserting._inserts", {})
+        monkeypatch.setattr(Texts, "known", {})
         if connection.vendor == "postgresql" and row.pk is None:
             pytest.skip("PostgreSQL returns the keys that it makes, and has no other way")
     by_django = stored(row, lambda one: one.save(force_insert=True))
