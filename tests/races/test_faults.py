@@ -10,9 +10,10 @@ import pytest
 from django.db import connection
 from django.db.models import F, QuerySet
 
-from poppy_operations.lifecycle import approving, claims
+from poppy_operations.lifecycle import approving, claims, finishing
 from poppy_operations.models import Operation
 from poppy_operations.models.databases import write_alias
+from poppy_operations.models.statements import Change, Changing, given
 from tests.crash.site import stores
 from tests.races import kinds
 from tests.races.test_rounds import Variant, play
@@ -22,6 +23,11 @@ pytestmark = [
     pytest.mark.usefixtures("db"),
     pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning"),
 ]
+# The statements that move an operation on from a state.
+GUARDED: dict[str, list[tuple[Any, str]]] = {
+    Operation.State.OPEN: [(claims, "_CLAIM")],
+    Operation.State.PERFORMING: [(claims, "_HOLD"), (finishing, "_FINISH")],
+}
 ENOUGH = 60  # rounds; most faults show in the first three
 
 
@@ -36,6 +42,18 @@ def without_condition(monkeypatch: pytest.MonkeyPatch, state: str) -> None:
         return Unconditional(Operation, using=write_alias()).filter(pk=operation.pk)
 
     monkeypatch.setattr(claims, "rows_of", operations)
+    for module, name in GUARDED[state]:
+        monkeypatch.setattr(module, name, _of_any_attempt(getattr(module, name)))
+
+
+def _of_any_attempt(guarded: Changing) -> Changing:
+    """The same change of an operation, whatever state it is in and whoever has the claim."""
+
+    def change(*shape: Any) -> Change:
+        row = Operation.objects.filter(id=given(Operation, "id"))
+        return Change(row, guarded.change(*shape).changes)
+
+    return Changing(change)
 
 
 @pytest.mark.parametrize(
