@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 from django.db.models import CharField
-from django.db.models.lookups import IExact
+from django.db.models.lookups import Exact
 from django.test.utils import register_lookup
 
 from poppy_operations.background import perform_attempt
 from poppy_operations.models import Agent, Join, Operation, Revision
+from poppy_operations.models.statements import Texts
 from poppy_operations.sessions.agents import find_agent
 from tests.agents import AGENT, ApiClient, SessionOf, approval_of
 from tests.asking import ask, error
@@ -25,11 +26,27 @@ pytestmark = pytest.mark.django_db
 Effects = Callable[[], list[str]]
 
 
+class IgnoringCase(Exact):
+    """What a collation does that takes upper and lower case for the same."""
+
+    def process_lhs(self, *args: Any, **options: Any) -> Any:
+        """Compare the column in upper case."""
+        sql, parameters = super().process_lhs(*args, **options)
+        return f"UPPER({sql})", parameters
+
+    def process_rhs(self, *args: Any, **options: Any) -> Any:
+        """Compare the value in upper case."""
+        sql, parameters = super().process_rhs(*args, **options)
+        return f"UPPER({sql})", parameters
+
+
 @pytest.fixture(autouse=True)
 def ignoring_case() -> Iterator[None]:
     """A database whose collation takes other spellings for the same."""
-    with register_lookup(CharField, IExact, lookup_name="exact"):
+    Texts.known.clear()
+    with register_lookup(CharField, IgnoringCase):
         yield
+    Texts.known.clear()
 
 
 @pytest.fixture

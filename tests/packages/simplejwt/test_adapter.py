@@ -260,3 +260,7 @@ def test_a_check_warns_of_a_company_that_does_not_know_the_clients(settings: Any
     configure(settings, COMPANY="poppy_operations.company.Company")
     said = [one.msg for one in run_checks() if one.id == "poppy_operations.W013"]
     assert [" of simplejwt, " in one for one in said] == [True]
+
+
+def test_a_text_that_is_no_jwt_does_not_look_like_a_token() -> None:
+    assert not SimpleJwtTokens().looks_like_token("a.b.c")
