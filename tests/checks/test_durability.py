@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import django
 import pytest
 from django.core.checks import run_checks
 from django.core.management import call_command
@@ -203,7 +204,8 @@ def test_check_says_it_where_it_is_told_the_database(
     without = capsys.readouterr().err
     call_command("check", tags=["database"], databases=["default"])
 
-    assert "W008" not in without
+    # Django 6.1 takes `check` for one of all databases.
+    assert "W008" not in without or django.VERSION >= (6, 1)
     assert "answers a commit before it is on the disk: synchronous is NORMAL." in (
         capsys.readouterr().err
     )
