@@ -9,6 +9,7 @@ from typing import Any
 from django.http import HttpRequest
 
 from poppy_operations.declarations.terms import LazyTerms, Terms
+from poppy_operations.declarations.tool_calls import request_in
 from poppy_operations.protocol.approval import ApprovalStatement
 from poppy_operations.protocol.owner import Owner
 
@@ -51,16 +52,20 @@ class ApprovedOperation(CurrentOperation):
     owner: Owner = field()
 
 
-def operation_of(request: HttpRequest) -> CurrentOperation:
-    """The operation of a gated request, typed, for Django and Django REST framework requests.
+def operation_of(request: Any) -> CurrentOperation:
+    """The operation of a gated request, typed: of Django, Django REST framework, or a tool call.
 
-    Raises ``RuntimeError`` outside a gated view, and for a method that its door does not gate, and
-    ``TypeError`` for what is no request.
+    A tool hands it the ``Context`` of its call. Raises ``RuntimeError`` outside a gated view or
+    tool, and for a method that its door does not gate, and ``TypeError`` for what is no request.
     """
+    request = request_in(request) or request
     # A request of Django REST framework holds Django's own.
     if not isinstance(getattr(request, "_request", request), HttpRequest):
         kind = type(request).__name__
-        message = f"operation_of() takes the request of a view, not an object of the type {kind}."
+        message = (
+            "operation_of() takes the request of a view, or the Context of a tool that a door "
+            f"decorates, not an object of the type {kind}."
+        )
         raise TypeError(message)
     operation: CurrentOperation | None = getattr(request, "operation", None)
     if operation is None:

@@ -152,17 +152,27 @@ def running_view(
     view: Callable[..., Any], request: HttpRequest, call: Callable[[], Any]
 ) -> Callable[[CurrentOperation], Any]:
     """The body of a call: the site's view, which finds the operation at its request."""
-    if is_async(view):
+    return running(view, request, call, partial(_response, view))
 
-        async def abody(operation: CurrentOperation) -> HttpResponseBase:
+
+def running(
+    function: Callable[..., Any],
+    request: HttpRequest,
+    call: Callable[[], Any],
+    returned: Callable[[Any], Any],
+) -> Callable[[CurrentOperation], Any]:
+    """The body of a call: a function of the site, and what is made of what it returns."""
+    if is_async(function):
+
+        async def abody(operation: CurrentOperation) -> Any:
             with _run_for(request, operation):
-                return _response(view, await call())
+                return returned(await call())
 
         return abody
 
-    def body(operation: CurrentOperation) -> HttpResponseBase:
+    def body(operation: CurrentOperation) -> Any:
         with _run_for(request, operation):
-            return _response(view, call())
+            return returned(call())
 
     return body
 

@@ -88,13 +88,13 @@ async def adrive(steps: Steps[T]) -> T:
 async def _awaited(step: Step) -> Any:
     if step.site and inspect.iscoroutinefunction(step.call):
         return await step.call()
-    result = await _to_the_end(step.call)
+    result = await to_the_end(step.call)
     if step.site and inspect.isawaitable(result):
         return await result
     return result
 
 
-async def _to_the_end(call: Callable[[], T]) -> T:
+async def to_the_end(call: Callable[[], T]) -> T:
     """Run a sync call in the request's thread, to its end even if the request is cancelled.
 
     A claim that was committed and then forgotten would be an unknown outcome for nothing, so a

@@ -1,0 +1,45 @@
+"""What a server tells its clients of a gated tool has to be true."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.exceptions import ImproperlyConfigured
+
+from poppy_operations.declarations.declared_action import DeclaredAction
+from poppy_operations.declarations.tool_calls import record_of
+from poppy_operations.protocol.wire import MCP_APPROVAL
+
+
+class ServersSeen:
+    """The servers whose word on one tool was looked at, each at the first call there."""
+
+    def __init__(self) -> None:
+        self._seen: set[tuple[int, str]] = set()
+
+    async def look_at(self, context: Any, action: DeclaredAction) -> None:
+        """Raise ``ImproperlyConfigured`` where ``tools/list`` says what is not so."""
+        server = getattr(context, "mcp_server", None) or getattr(context, "fastmcp", None)
+        name = (record_of(context).params or {}).get("name", "")
+        if server is None or (id(server), name) in self._seen:
+            return
+        for tool in await server.list_tools():
+            if tool.name == name:
+                _refuse_untrue(action, tool)
+        self._seen.add((id(server), name))
+
+
+def _refuse_untrue(action: DeclaredAction, tool: Any) -> None:
+    if getattr(tool.annotations, "read_only_hint", None):
+        message = (
+            f"The tool {tool.name} performs {action.name}, and its annotations say read_only_hint: "
+            "leave that out."
+        )
+        raise ImproperlyConfigured(message)
+    if MCP_APPROVAL not in (tool.description or ""):
+        message = (
+            f"The tool {tool.name} performs {action.name}, and its description does not say that "
+            "this needs an approval: leave description= out, so that the function's docstring is "
+            "taken, or add poppy_operations.mcp.NOTICE to it."
+        )
+        raise ImproperlyConfigured(message)
