@@ -9,7 +9,7 @@ from typing import Any
 from django.http import HttpRequest
 
 from poppy_operations.declarations.terms import LazyTerms, Terms
-from poppy_operations.declarations.tool_calls import request_in
+from poppy_operations.declarations.tool_calls import ToolContext, request_in
 from poppy_operations.protocol.approval import ApprovalStatement
 from poppy_operations.protocol.owner import Owner
 
@@ -52,27 +52,27 @@ class ApprovedOperation(CurrentOperation):
     owner: Owner = field()
 
 
-def operation_of(request: Any) -> CurrentOperation:
+def operation_of(request: HttpRequest | ToolContext) -> CurrentOperation:
     """The operation of a gated request, typed: of Django, Django REST framework, or a tool call.
 
     A tool hands it the ``Context`` of its call. Raises ``RuntimeError`` outside a gated view or
     tool, and for a method that its door does not gate, and ``TypeError`` for what is no request.
     """
-    request = request_in(request) or request
+    found = request_in(request) or request
     # A request of Django REST framework holds Django's own.
-    if not isinstance(getattr(request, "_request", request), HttpRequest):
-        kind = type(request).__name__
+    if not isinstance(getattr(found, "_request", found), HttpRequest):
+        kind = type(found).__name__
         message = (
-            "operation_of() takes the request of a view, or the Context of a tool that a door "
-            f"decorates, not an object of the type {kind}."
+            "operation_of() takes the request of a view, not an object of the type "
+            f"{kind}. In a tool it takes the tool's Context."
         )
         raise TypeError(message)
-    operation: CurrentOperation | None = getattr(request, "operation", None)
+    operation: CurrentOperation | None = getattr(found, "operation", None)
     if operation is None:
         message = (
-            f"This {request.method} request did not come through an action's door. operation_of() "
-            "is called in a view that a door decorates, for a method that the door gates: methods= "
-            "names them, and @require_POST refuses the others."
+            f"This {getattr(found, 'method', '')} request did not come through an action's door. "
+            "operation_of() is called in a view that a door decorates, for a method that the door "
+            "gates: methods= names them, and @require_POST refuses the others."
         )
         raise RuntimeError(message)
     return operation

@@ -10,7 +10,7 @@ from django.contrib.auth.base_user import AbstractBaseUser
 
 from poppy_operations.browser.state import Browser
 from poppy_operations.company import WITHOUT_HTTP, get_company, user_of_account
-from poppy_operations.declarations.tool_calls import record_of
+from poppy_operations.declarations.tool_calls import sdk_call_of
 from poppy_operations.doors.http_asker import HttpAsker
 from poppy_operations.doors.mcp_requests import request_of, sign_in
 from poppy_operations.protocol.approval import ApprovalStatement, approval_from_json
@@ -92,5 +92,5 @@ class McpAsker(HttpAsker):
 
     @property
     def _meta(self) -> Mapping[str, Any]:
-        meta = (record_of(self.context).params or {}).get("_meta")
+        meta = (sdk_call_of(self.context).params or {}).get("_meta")
         return meta if isinstance(meta, Mapping) else {}

@@ -11,7 +11,7 @@ from django.http import HttpRequest
 
 from poppy_operations.browser.facts import RequestFacts
 from poppy_operations.company import WITHOUT_HTTP
-from poppy_operations.declarations.tool_calls import REQUEST, record_of
+from poppy_operations.declarations.tool_calls import REQUEST, sdk_call_of
 
 
 def request_of(context: Any) -> HttpRequest:
@@ -20,7 +20,7 @@ def request_of(context: Any) -> HttpRequest:
     By HTTP it has the headers of the request that brought this call, doubled ones joined as in any
     request of Django's. Its body was read by the SDK, and is not in it. Over stdio it is empty.
     """
-    record = record_of(context)
+    record = sdk_call_of(context)
     request: HttpRequest | None = getattr(record, REQUEST, None)
     if request is None:
         request = _request(context, record)
@@ -38,7 +38,8 @@ def _request(context: Any, record: Any) -> HttpRequest:
         request = ASGIRequest(record.request.scope, BytesIO())
     request.poppy = RequestFacts(request)
     sign_in(request, AnonymousUser())
-    return request
+    made: HttpRequest = request
+    return made
 
 
 def sign_in(request: Any, user: Any) -> None:

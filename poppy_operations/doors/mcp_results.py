@@ -16,7 +16,7 @@ from poppy_operations.conf import conf
 from poppy_operations.declarations.outcomes import NotPerformed, Verdict
 from poppy_operations.gate.answers import Replay
 from poppy_operations.protocol.stored_answer import StoredAnswer
-from poppy_operations.protocol.wire import mcp_performed, mcp_result
+from poppy_operations.protocol.wire import mcp_performed, mcp_result, status
 from poppy_operations.responses.replays import is_stored
 
 Result = CallToolResult | InputRequiredResult
@@ -76,25 +76,38 @@ class ToolResults:
 
     def again(self, answer: StoredAnswer) -> CallToolResult:
         """A result of what was kept: of one, or of a response, such as a worker's."""
-        headers = {name.lower(): value for name, value in answer.headers}
-        content_type = headers.get("content-type", "")
         body = answer.body or b""
-        if content_type == STORED_RESULT:
+        if is_tools_own(answer):
             return CallToolResult.model_validate_json(body)
-        return _of_body(answer.status, content_type, body)
+        return _of_body(answer.status, content_type_of(answer), body)
 
 
 def of_performance(answer: Replay, results: ToolResults) -> CallToolResult:
-    """The stored result of what was performed, or that it was, where none was stored."""
-    performance = answer.performance
+    """The result of what was performed before: the stored one, or one that says so.
+
+    What was stored of a response, such as a worker's, is never an error and always has something
+    structured: clients refuse a result without it where there is an output schema.
+    """
+    performance, operation_id = answer.performance, answer.operation_id
     if not is_stored(performance):
-        return tool_result(mcp_performed(answer.operation_id))
-    headers = json.loads(performance.headers)
+        return tool_result(mcp_performed(operation_id))
     body = bytes(performance.body or b"")
-    again = results.again(StoredAnswer(performance.status, headers, body))
-    if again.is_error or again.structured_content is None and not body:
-        return tool_result(mcp_performed(answer.operation_id))
+    stored = StoredAnswer(performance.status, json.loads(performance.headers), body)
+    again = results.again(stored)
+    again.is_error = False
+    if again.structured_content is None and not is_tools_own(stored):
+        again.structured_content = status(operation_id, "performed")
     return again
+
+
+def is_tools_own(answer: StoredAnswer) -> bool:
+    """Whether an answer was stored of a tool's result, and not of a response."""
+    return content_type_of(answer) == STORED_RESULT
+
+
+def content_type_of(answer: StoredAnswer) -> str:
+    """The Content-Type among the headers of an answer; empty if there is none."""
+    return next((value for name, value in answer.headers if name.lower() == "content-type"), "")
 
 
 def of_response(response: Any) -> CallToolResult:
@@ -108,8 +121,8 @@ def of_response(response: Any) -> CallToolResult:
     return _of_body(response.status_code, response.headers.get("Content-Type", ""), content)
 
 
-def _of_body(status: int, content_type: str, body: bytes) -> CallToolResult:
-    is_error = status >= HTTPStatus.BAD_REQUEST
+def _of_body(code: int, content_type: str, body: bytes) -> CallToolResult:
+    is_error = code >= HTTPStatus.BAD_REQUEST
     kind = content_type.partition(";")[0].strip().lower()
     text = body.decode("utf-8", "replace") if kind == "text/plain" or _is_json(kind) else ""
     structured = _object(body) if _is_json(kind) else None

@@ -7,8 +7,13 @@ from typing import Any
 from django.core.exceptions import ImproperlyConfigured
 
 from poppy_operations.declarations.declared_action import DeclaredAction
-from poppy_operations.declarations.tool_calls import record_of
+from poppy_operations.declarations.tool_calls import sdk_call_of
 from poppy_operations.protocol.wire import MCP_APPROVAL
+
+
+def server_of(context: Any) -> Any:
+    """The server that a context of the SDK, or of FastMCP, belongs to."""
+    return getattr(context, "mcp_server", None) or getattr(context, "fastmcp", None)
 
 
 class ServersSeen:
@@ -19,8 +24,8 @@ class ServersSeen:
 
     async def look_at(self, context: Any, action: DeclaredAction) -> None:
         """Raise ``ImproperlyConfigured`` where ``tools/list`` says what is not so."""
-        server = getattr(context, "mcp_server", None) or getattr(context, "fastmcp", None)
-        name = (record_of(context).params or {}).get("name", "")
+        server = server_of(context)
+        name = (sdk_call_of(context).params or {}).get("name", "")
         if server is None or (id(server), name) in self._seen:
             return
         for tool in await server.list_tools():

@@ -8,11 +8,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, get_args, get_type_hints
 
+from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.utilities.func_metadata import func_metadata
 from mcp.types import CallToolResult
 from pydantic import Field, GetJsonSchemaHandler, PydanticUserError, RootModel
 
-from poppy_operations.declarations.callables import takes
+from poppy_operations.declarations.callables import require_callable, takes
 from poppy_operations.declarations.declared_action import DeclaredAction
 from poppy_operations.doors.mcp_results import Convert
 from poppy_operations.protocol.content import canonical_content
@@ -89,6 +90,8 @@ def shape_of(action: DeclaredAction, tool: Callable[..., Any]) -> ToolShape:
         message = f"@tool of {action.name}: {name} names every argument; it has * or **."
         raise TypeError(message)
     returns, convert = _returned(tool.__name__, hints.get("return", inspect.Signature.empty))
+    if not _is_context(hints[contexts[0]], of=Context):
+        returns = CallToolResult  # FastMCP derives a schema of its own, which admits nothing else.
     defaults = {one.name: one.default for one in parameters if _is_plain(one.default)}
     return ToolShape(contexts[0], parameters, returns, convert, defaults)
 
@@ -100,11 +103,11 @@ _VARIABLE = (
 )
 
 
-def _is_context(hint: Any) -> bool:
-    """Whether it is the ``Context`` of the SDK, of FastMCP, or one of them and ``None``."""
-    if isinstance(hint, type) and hasattr(hint, "request_context"):
-        return True
-    return any(map(_is_context, get_args(hint)))
+def _is_context(hint: Any, of: type = object) -> bool:
+    """Whether it is the ``Context`` of the SDK or of FastMCP, or one of them and ``None``."""
+    if isinstance(hint, type):
+        return issubclass(hint, of) and hasattr(hint, "request_context")
+    return any(_is_context(one, of) for one in get_args(hint))
 
 
 def _is_plain(default: object) -> bool:
@@ -135,7 +138,7 @@ def _returned(name: str, annotation: Any) -> tuple[Any, Convert]:
 
 
 def _admitting(name: str, model: Any) -> type[RootModel[Any]]:
-    class Returned(RootModel[model | _Said]):  # type: ignore[valid-type, misc]  # made at run time
+    class Returned(RootModel[model | _Said]):
         @classmethod
         def __get_pydantic_json_schema__(cls, schema: Any, handler: GetJsonSchemaHandler) -> Any:
             found = handler.resolve_ref_schema(handler(schema))
@@ -173,19 +176,18 @@ def refuse_misused(action: DeclaredAction, tool: Any) -> None:
         raise TypeError(message)
 
 
-def refuse_unfit_for_tools(
-    action: DeclaredAction, shape: ToolShape, **functions: Callable[..., Any] | None
-) -> None:
-    """Refuse functions of the site that do not take what their tool takes."""
+def refuse_unfit_for_tools(action: DeclaredAction, shape: ToolShape, **functions: Any) -> None:
+    """Refuse functions of the site that do not take what their tool takes. ``terms`` is needed."""
     for name, function in functions.items():
-        if function is None:
+        if function is None and name != "terms":
             continue
-        arguments = dict.fromkeys(shape.named)
-        if not takes(function, "request", **arguments):
-            called = ", ".join(("request", *(f"{one}=…" for one in shape.named)))
-            message = (
-                f"{action.name}: {name}= is called with ({called}), as its tool is, which it does "
-                "not take."
-            )
+        subject = f"{action.name}: {name}="
+        require_callable(subject, function)
+        if name == "replay":
+            arguments, named = ["request", "operation"], []
+        else:
+            arguments, named = ["request"], list(shape.named)
+        if not takes(function, *arguments, **dict.fromkeys(named)):
+            call = ", ".join([*arguments, *(f"{one}=…" for one in named)])
+            message = f"{subject} is called with ({call}), which it does not take."
             raise TypeError(message)
-

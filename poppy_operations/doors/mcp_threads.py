@@ -6,6 +6,7 @@ one call writes would be rolled back with another's transaction.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
@@ -55,7 +56,7 @@ def django_tool(function: F) -> F:
     For tools that use Django's database and no action: it goes below the SDK's ``tool`` decorator,
     on a function or a coroutine function.
     """
-    if not callable(function) or isinstance(function, type | staticmethod | classmethod):
+    if not inspect.isroutine(function) or isinstance(function, staticmethod | classmethod):
         message = "@django_tool goes on a function, below the SDK's tool decorator."
         raise TypeError(message)
 

@@ -37,7 +37,10 @@ def with_challenges(scope: Scope, send: Send) -> Send:
     async def sending(message: Message) -> None:
         if told and message["type"] == "http.response.start":
             status, challenge = told[0]
-            headers = [*message.get("headers", ()), (CHALLENGE.lower().encode(), challenge.encode())]
+            headers = [
+                *message.get("headers", ()),
+                (CHALLENGE.lower().encode(), challenge.encode()),
+            ]
             message = {**message, "status": status, "headers": headers}
         await send(message)
 
