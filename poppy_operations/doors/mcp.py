@@ -22,6 +22,7 @@ from poppy_operations.doors.mcp_results import (
     of_exception,
     of_performance,
     tool_result,
+    whole_error,
 )
 from poppy_operations.doors.mcp_servers import ServersSeen
 from poppy_operations.doors.mcp_signatures import (
@@ -167,8 +168,10 @@ class _ToolDoor:
         kind, about = type(answer).__name__, operation_id_of(answer)
         message, action = "Answered with %s.", self.action.name
         log_of(logging.INFO, message, kind, operation_id=about, action=action, answer=kind)
-        tell_transport(call.request, answer)
-        return tool_result(mcp_answer(answer, approval_sent=call.asker.carries_approval()))
+        members = mcp_answer(answer, approval_sent=call.asker.carries_approval())
+        if tell_transport(call.request, answer):
+            raise whole_error(members)
+        return tool_result(members)
 
 
 def _refuse_second(action: DeclaredAction, request: Any) -> None:

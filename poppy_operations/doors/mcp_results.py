@@ -10,6 +10,7 @@ from typing import Any
 from django.core.exceptions import PermissionDenied, SuspiciousOperation, ValidationError
 from django.core.serializers.json import DjangoJSONEncoder
 from django.http import Http404, HttpResponse, HttpResponseBase
+from mcp.shared.exceptions import MCPError
 from mcp.types import CallToolResult, InputRequiredResult
 
 from poppy_operations.conf import conf
@@ -22,12 +23,23 @@ from poppy_operations.responses.replays import is_stored
 Result = CallToolResult | InputRequiredResult
 Convert = Callable[[Any], Result]
 # Of the bodies that are stored: a whole result, and not the body of a response.
+# Of JSON-RPC's numbers that are the server's to give.
+REFUSED = -32050
 STORED_RESULT = "application/vnd.mcp.tool-result+json"
 
 
 def tool_result(members: dict[str, object]) -> CallToolResult:
     """Make the SDK's result of its members."""
     return CallToolResult.model_validate(members)
+
+
+def whole_error(members: dict[str, Any]) -> MCPError:
+    """Make an error of the JSON-RPC call of a result's members, with what they say.
+
+    For an answer whose HTTP status is an error: clients then read no result.
+    """
+    (text,) = members["content"]
+    return MCPError(REFUSED, text["text"], members["structuredContent"])
 
 
 class ToolResults:

@@ -16,14 +16,17 @@ TOLD = "poppy_operations.told"
 CHALLENGE = "WWW-Authenticate"
 
 
-def tell_transport(request: Any, answer: Answer) -> None:
-    """Leave a challenge to the transport, which agents' HTTP clients read it from.
+def tell_transport(request: Any, answer: Answer) -> bool:
+    """Leave a challenge to the transport, where agents' HTTP clients look for it.
 
-    Where the application is not served by ``beside_django``, the tool's result says it alone.
+    False: there is none, or the application is not served by ``beside_django``, and the tool's
+    result says it alone.
     """
     told = getattr(request, "scope", {}).get(TOLD)
-    if told is not None and isinstance(answer, ErrorAnswer) and CHALLENGE in answer.headers:
-        told.append((status_of(answer), answer.headers[CHALLENGE]))
+    if told is None or not isinstance(answer, ErrorAnswer) or CHALLENGE not in answer.headers:
+        return False
+    told.append((status_of(answer), answer.headers[CHALLENGE]))
+    return True
 
 
 def with_challenges(scope: Scope, send: Send) -> Send:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Generator, Mapping
+from collections.abc import AsyncIterator, Generator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +13,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.server import MCPServer
 from mcp.server.transport_security import TransportSecuritySettings
+from mcp.shared.exceptions import MCPError
 from mcp.types import CallToolResult
 
 from poppy_operations.mcp import beside_django
@@ -33,15 +34,22 @@ async def no_django(scope: Any, receive: Any, send: Any) -> None:
 class Headers(httpx2.Auth):
     """New headers for each request, as an agent makes them; or those that a test says."""
 
-    def __init__(self, session: SessionOf | None, further: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        session: SessionOf | None,
+        further: Mapping[str, str],
+        doubled: Sequence[tuple[str, str]] = (),
+    ) -> None:
         self.session = session
         self.further = further
+        self.doubled = doubled
 
     def auth_flow(
         self, request: httpx2.Request
     ) -> Generator[httpx2.Request, httpx2.Response, None]:
         own = {} if self.session is None else self.session.headers()
         request.headers.update({**own, **self.further})
+        request.headers = httpx2.Headers([*request.headers.multi_items(), *self.doubled])
         yield request
 
 
@@ -56,24 +64,27 @@ class ToolClient:
     json: bool = True
     url: str = URL
     headers: Mapping[str, str] = field(default_factory=dict)
+    doubled: Sequence[tuple[str, str]] = ()
+    alone: bool = False  # the MCP application is served by itself
     answers: list[httpx2.Response] = field(default_factory=list)
 
     @asynccontextmanager
-    async def connected(self, **changed: Any) -> AsyncIterator[Client]:
+    async def connected(self) -> AsyncIterator[Client]:
         """A client of the server's own ASGI application, in this process."""
         mcp = self.server.streamable_http_app(
             json_response=self.json, stateless_http=True, transport_security=ANY_HOST
         )
-        application = beside_django(no_django, mcp)
+        application: Any = mcp if self.alone else beside_django(no_django, mcp)
 
         async def noted(response: httpx2.Response) -> None:
+            await response.aread()
             self.answers.append(response)
 
         async with (
             self.server.session_manager.run(),
             httpx2.AsyncClient(
                 transport=httpx2.ASGITransport(application),
-                auth=Headers(changed.get("session", self.session), self.headers),
+                auth=Headers(self.session, self.headers, self.doubled),
                 event_hooks={"response": [noted]},
             ) as http,
             Client(streamable_http_client(self.url, http_client=http), mode=self.mode) as client,
@@ -91,9 +102,13 @@ class ToolClient:
         """Call the tool, with an approval or without."""
         sent = {} if approval is None else {MCP_APPROVAL: approval}
         async with self.connected() as client:
-            return await client.call_tool(
-                tool or self.tool, dict(arguments or JACKET), meta={**sent, **(meta or {})}
-            )
+            try:
+                return await client.call_tool(
+                    tool or self.tool, dict(arguments or JACKET), meta={**sent, **(meta or {})}
+                )
+            except MCPError as error:  # not in a group of those who shut the client down
+                refused = error
+        raise refused
 
     def call(self, approval: Any = None, **call: Any) -> CallToolResult:
         """The same, of synchronous code, in its own thread."""
