@@ -65,13 +65,13 @@ def tool_door(
     ignore: Names,
 ) -> F:
     """Put a tool behind the gate: a function, which its MCP server calls."""
-    refuse_misused(action, tool)
     refuse_nested(action, tool, "tool")
+    refuse_misused(action, tool)
     shape = shape_of(action, tool)
     refuse_unfit_for_tools(action, shape, terms=terms, allowed=allowed, replay=replay)
     if scope is not None:
         require_scope(f"{action.name}: scope=", scope)
-    results, servers = ToolResults(shape.convert), ServersSeen()
+    results, servers = ToolResults(shape.convert, structured=shape.structured), ServersSeen()
     door = _ToolDoor(
         action, tool, shape, results, terms, allowed, replay, scope, ignored_names(ignore)
     )
@@ -83,7 +83,7 @@ def tool_door(
             inner: Any = tool if is_async(tool) else sync_to_async(tool)
             return results.final(await inner(**arguments))
         _refuse_second(action, asker.request)
-        await servers.look_at(asker.context, action)
+        await servers.look_at(asker.context, action, shape.named)
         async with own_thread():
             try:
                 return await adrive(door.answered(door.call(asker, arguments)))
@@ -125,7 +125,7 @@ class _ToolDoor:
             request=request,
             content=partial(tool_content, asker, self.action.name, self.shape, self.ignore),
             terms=like(self.terms, partial(self.terms, request, **named)),
-            body=running(self.tool, request, partial(self.tool, **arguments), self.results.final),
+            body=running(self.tool, request, partial(self.tool, **arguments)),
             interface=interfaces.MCP,
             ignore=self.ignore,
         )
@@ -146,7 +146,7 @@ class _ToolDoor:
         if answer is None:
             answer = (yield from order.request(call)).answer
         if isinstance(answer, SiteAnswer | Undeclared) and answer.result is not None:
-            return self.results.final(answer.result)
+            return self.results.said(answer.result)
         if isinstance(answer, Replay):
             return (yield from self.again(answer, call))
         return self.told(answer, call)

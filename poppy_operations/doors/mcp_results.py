@@ -43,10 +43,14 @@ def whole_error(members: dict[str, Any]) -> MCPError:
 
 
 class ToolResults:
-    """What the gate asks of the results of a tool; ``convert`` makes them of what it returns."""
+    """What the gate asks of the results of a tool; ``convert`` makes them of what it returns.
 
-    def __init__(self, convert: Convert) -> None:
+    ``structured``: the tool has an output schema, without which clients accept no success.
+    """
+
+    def __init__(self, convert: Convert, *, structured: bool = False) -> None:
         self.convert = convert
+        self.structured = structured
 
     def is_answer(self, said: object) -> bool:
         """Whether ``terms`` and ``allowed`` may answer a call with it."""
@@ -54,10 +58,11 @@ class ToolResults:
 
     def verdict(self, result: Any) -> Verdict:
         """What a result says of the action: an error that it failed, a question that it waits."""
-        final = self.final(result)
-        if isinstance(final, InputRequiredResult):
+        if isinstance(result, InputRequiredResult):
             return Verdict.NOTHING_HAPPENED
-        return Verdict.FAILED if final.is_error else Verdict.PERFORMED
+        said = of_response(result) if isinstance(result, HttpResponseBase) else result
+        is_error = isinstance(said, CallToolResult) and said.is_error
+        return Verdict.FAILED if is_error else Verdict.PERFORMED
 
     def nothing_happened(self, said: NotPerformed) -> CallToolResult:
         """The result of an action that says that nothing happened.
@@ -75,14 +80,20 @@ class ToolResults:
         raise TypeError(message)
 
     def final(self, result: Any) -> Result:
-        """The result as it is sent."""
-        if isinstance(result, CallToolResult | InputRequiredResult):
-            return result
+        """The result as it is sent. Raises what the SDK does for one of another shape."""
         return of_response(result) if isinstance(result, HttpResponseBase) else self.convert(result)
+
+    def said(self, result: Any) -> Result:
+        """The result of code that refuses a call, or tells of one: it may have any shape."""
+        said = result if isinstance(result, CallToolResult | InputRequiredResult) else None
+        said = said or self.final(result)
+        if isinstance(said, CallToolResult) and self.structured and not said.is_error:
+            said.structured_content = said.structured_content or {}
+        return said
 
     def stored(self, result: Any, *, with_body: bool) -> StoredAnswer:
         """What is kept of a result: all of it, or nothing if it is too large."""
-        body = self.final(result).model_dump_json(by_alias=True, exclude_none=True).encode()
+        body = self.said(result).model_dump_json(by_alias=True, exclude_none=True).encode()
         kept = body if with_body and len(body) <= conf.stored_body_bytes else None
         return StoredAnswer(HTTPStatus.OK, [("Content-Type", STORED_RESULT)], kept)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
@@ -22,16 +23,26 @@ class ServersSeen:
     def __init__(self) -> None:
         self._seen: set[tuple[int, str]] = set()
 
-    async def look_at(self, context: Any, action: DeclaredAction) -> None:
-        """Raise ``ImproperlyConfigured`` where ``tools/list`` says what is not so."""
+    async def look_at(
+        self, context: Any, action: DeclaredAction, arguments: Collection[str]
+    ) -> None:
+        """Raise ``ImproperlyConfigured`` where ``tools/list`` says what is not so.
+
+        A tool with other arguments than the gated one's is one that calls it.
+        """
         server = server_of(context)
         name = (sdk_call_of(context).params or {}).get("name", "")
         if server is None or (id(server), name) in self._seen:
             return
         for tool in await server.list_tools():
-            if tool.name == name:
+            if tool.name == name and _arguments_of(tool) == set(arguments):
                 _refuse_untrue(action, tool)
         self._seen.add((id(server), name))
+
+
+def _arguments_of(tool: Any) -> set[str]:
+    schema = getattr(tool, "input_schema", None) or getattr(tool, "parameters", {})
+    return set(schema.get("properties", {}))
 
 
 def _refuse_untrue(action: DeclaredAction, tool: Any) -> None:

@@ -37,6 +37,7 @@ class ToolShape:
     parameters: tuple[inspect.Parameter, ...]
     returns: Any
     convert: Convert
+    structured: bool
     defaults: Mapping[str, Any]
 
     @property
@@ -89,11 +90,13 @@ def shape_of(action: DeclaredAction, tool: Callable[..., Any]) -> ToolShape:
     if any(one.kind in _VARIABLE for one in parameters):
         message = f"@tool of {action.name}: {name} names every argument; it has * or **."
         raise TypeError(message)
-    returns, convert = _returned(tool.__name__, hints.get("return", inspect.Signature.empty))
+    returns, convert, structured = _returned(
+        tool.__name__, hints.get("return", inspect.Signature.empty)
+    )
     if not _is_context(hints[contexts[0]], of=Context):
         returns = CallToolResult  # FastMCP derives a schema of its own, which admits nothing else.
     defaults = {one.name: one.default for one in parameters if _is_plain(one.default)}
-    return ToolShape(contexts[0], parameters, returns, convert, defaults)
+    return ToolShape(contexts[0], parameters, returns, convert, structured, defaults)
 
 
 _VARIABLE = (
@@ -114,8 +117,10 @@ def _is_plain(default: object) -> bool:
     return default is None or isinstance(default, bool | int | str | list | dict)
 
 
-def _returned(name: str, annotation: Any) -> tuple[Any, Convert]:
+def _returned(name: str, annotation: Any) -> tuple[Any, Convert, bool]:
     """What the gated tool says that it returns, and how the SDK makes results of the tool's own.
+
+    The last is whether they are structured.
 
     A result that the tool returns is made inside the gate, so the SDK is handed finished ones. Its
     output schema admits what is said of a call that did nothing, such as that it was done before.
@@ -129,12 +134,12 @@ def _returned(name: str, annotation: Any) -> tuple[Any, Convert]:
     metadata = func_metadata(returning)
     model = metadata.output_model
     if model is None:
-        return CallToolResult, metadata.convert_result
+        return CallToolResult, metadata.convert_result, False
     try:
         admitting = _admitting(name, model)
     except PydanticUserError:
-        return CallToolResult, metadata.convert_result
-    return Annotated[CallToolResult, admitting], metadata.convert_result
+        return CallToolResult, metadata.convert_result, False
+    return Annotated[CallToolResult, admitting], metadata.convert_result, True
 
 
 def _admitting(name: str, model: Any) -> type[RootModel[Any]]:

@@ -159,7 +159,7 @@ def running(
     function: Callable[..., Any],
     request: HttpRequest,
     call: Callable[[], Any],
-    returned: Callable[[Any], Any],
+    returned: Callable[[Any], Any] = lambda result: result,
 ) -> Callable[[CurrentOperation], Any]:
     """The body of a call: a function of the site, and what is made of what it returns."""
     if is_async(function):

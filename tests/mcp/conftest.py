@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from poppy_operations.declarations.registry import registry
 from tests.agents import SessionOf
 from tests.mcp.clients import ToolClient
+from tests.mcp.servers import OwnServer
 from tests.shop.models import Item
 from tests.shop.orders import ApiBehaviour, api
 
@@ -30,3 +32,12 @@ def tools(shop: ApiBehaviour, signed_in: SessionOf) -> ToolClient:
 def signed_out_tools(shop: ApiBehaviour, signed_out: SessionOf) -> ToolClient:
     """A client in a Session that is not signed in."""
     return ToolClient(signed_out)
+
+
+@pytest.fixture
+def own() -> Iterator[OwnServer]:
+    """A server of the test's own."""
+    server = OwnServer()
+    yield server
+    for action in server.actions:
+        registry.discard(action)
