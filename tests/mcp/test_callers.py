@@ -12,18 +12,23 @@ from django.contrib.auth import get_user_model
 from django.core.exceptions import ImproperlyConfigured
 from django.http import JsonResponse
 from mcp import Client
+from mcp.server.mcpserver import Context
 from mcp.shared.exceptions import MCPError
 from mcp.types import CallToolResult
 
-from poppy_operations import Company, Refusal, Session
+from poppy_operations import Company, Refusal, Session, Terms, operation_of
 from poppy_operations.exceptions import InvalidSession
 from poppy_operations.models import Operation
 from poppy_operations.sessions.agents import revoke_agent
 from tests.agents import ApiClient, SessionOf, approval_of
 from tests.agents import operation_in as api_operation_in
+from tests.asking import ORDER, ask
 from tests.configuring import configure
 from tests.mcp.clients import ToolClient, operation_in, text_of
+from tests.mcp.servers import OwnServer
 from tests.shop.company import Policy
+from tests.shop.models import Item
+from tests.shop.operations import buy, happen
 from tests.shop.orders import ApiBehaviour
 from tests.shop.tools import server
 
@@ -130,7 +135,7 @@ def bad(tools: ToolClient, **options: Any) -> dict[str, str]:
     return tools.session.headers(**options)
 
 
-@pytest.mark.requirement("OPS-6-38")
+@pytest.mark.requirement("OPS-6-43")
 @pytest.mark.parametrize("needed", [True, False])
 @pytest.mark.parametrize(
     "headers",
@@ -429,7 +434,7 @@ def test_without_the_hook_a_stdio_server_is_told_what_to_do(
 # Interfaces
 
 
-@pytest.mark.requirement("OPS-6-33", "OPS-6-46")
+@pytest.mark.requirement("OPS-6-46")
 @pytest.mark.ambiguity("AMB-05")
 @pytest.mark.parametrize("performed", [False, True])
 def test_amb_05_an_operation_of_the_api_is_none_of_a_tool_and_the_other_way_round(
@@ -445,4 +450,47 @@ def test_amb_05_an_operation_of_the_api_is_none_of_a_tool_and_the_other_way_roun
 
     assert operation_in(tools.approve(of_api))["operation_id"] != of_api["operation_id"]
     assert api_operation_in(api.approve(of_tool))["operation_id"] != of_tool["operation_id"]
+    assert len(effects()) == count
+
+
+@pytest.fixture
+def buying(own: OwnServer, signed_out_tools: ToolClient) -> ToolClient:
+    """A tool of the action that the website offers as well, in a Session that is signed out."""
+
+    def terms(request: Any, sku: str, quantity: int = 1) -> Terms:
+        total = {"amount": Item.objects.get(sku=sku).price * quantity, "currency": "USD"}
+        return Terms({"sku": sku, "quantity": quantity, "total": total})
+
+    @own.server.tool()
+    @buy.tool(terms=terms)
+    def buying(sku: str, ctx: Context, quantity: int = 1) -> str:
+        """Buy something."""
+        happen(operation_of(ctx))
+        return "Bought."
+
+    return replace(signed_out_tools, server=own.server, tool="buying")
+
+
+@pytest.mark.requirement("OPS-6-33", "OPS-6-34")
+@pytest.mark.parametrize("performed", [False, True])
+def test_an_operation_of_the_website_is_none_of_a_tool_and_the_other_way_round(
+    performed: bool, buying: ToolClient, effects: Effects
+) -> None:
+    session = buying.session
+    assert session is not None
+    browser = session.browser()
+    ref = ask(browser)
+    of_website, of_tool = session.look_up(ref), buying.ask()
+    assert of_website["terms"] == of_tool["terms"]
+    if performed:
+        session.approve(ref)
+        assert browser.post("/buy/", ORDER).status_code == 302
+        assert not buying.approve(of_tool).is_error
+    count = len(effects())
+
+    own = operation_in(buying.approve(of_website))
+    assert own["operation_id"] != of_website["operation_id"]
+    answer = session.endpoint(ref, approval_of(of_tool))
+    assert answer.status_code == (200 if performed else 403)
+    assert browser.post("/buy/", ORDER).status_code == 403
     assert len(effects()) == count
