@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -21,7 +22,7 @@ class ServersSeen:
     """The servers whose word on one tool was looked at, each at the first call there."""
 
     def __init__(self) -> None:
-        self._seen: set[tuple[int, str]] = set()
+        self._seen: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()
 
     async def look_at(
         self, context: Any, action: DeclaredAction, arguments: Collection[str]
@@ -32,12 +33,12 @@ class ServersSeen:
         """
         server = server_of(context)
         name = (sdk_call_of(context).params or {}).get("name", "")
-        if server is None or (id(server), name) in self._seen:
+        if server is None or name in self._seen.setdefault(server, set()):
             return
         for tool in await server.list_tools():
             if tool.name == name and _arguments_of(tool) == set(arguments):
                 _refuse_untrue(action, tool)
-        self._seen.add((id(server), name))
+        self._seen[server].add(name)
 
 
 def _arguments_of(tool: Any) -> set[str]:
