@@ -116,7 +116,8 @@ class _ToolDoor:
     ignore: tuple[str, ...]
 
     def call(self, asker: McpAsker, arguments: Mapping[str, Any]) -> Call:
-        request, named = asker.request, {name: arguments[name] for name in self.shape.named}
+        request = asker.request
+        named = {name: arguments[name] for name in self.shape.named if name in arguments}
         hide_our_frames(request)
         call = Call(
             action=self.action,
@@ -145,7 +146,9 @@ class _ToolDoor:
                 answer = order.busy(call, error)
         if answer is None:
             answer = (yield from order.request(call)).answer
-        if isinstance(answer, SiteAnswer | Undeclared) and answer.result is not None:
+        if isinstance(answer, SiteAnswer):
+            return self.results.said(answer.result)
+        if isinstance(answer, Undeclared) and answer.result is not None:
             return self.results.said(answer.result)
         if isinstance(answer, Replay):
             return (yield from self.again(answer, call))

@@ -66,6 +66,7 @@ class ToolClient:
     headers: Mapping[str, str] = field(default_factory=dict)
     doubled: Sequence[tuple[str, str]] = ()
     alone: bool = False  # the MCP application is served by itself
+    user: Any = None  # whom middleware in front of the server has authenticated
     answers: list[httpx2.Response] = field(default_factory=list)
 
     @asynccontextmanager
@@ -74,7 +75,11 @@ class ToolClient:
         mcp = self.server.streamable_http_app(
             json_response=self.json, stateless_http=True, transport_security=ANY_HOST
         )
-        application: Any = mcp if self.alone else beside_django(no_django, mcp)
+        served: Any = mcp if self.alone else beside_django(no_django, mcp)
+
+        async def application(scope: Any, receive: Any, send: Any) -> None:
+            user = {} if self.user is None else {"user": self.user}
+            await served({**scope, **user}, receive, send)
 
         async def noted(response: httpx2.Response) -> None:
             await response.aread()

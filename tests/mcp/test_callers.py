@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 from asgiref.sync import async_to_sync
 from django.contrib.auth import get_user_model
+from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import ImproperlyConfigured
 from django.http import JsonResponse
 from mcp import Client
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
 from mcp.server.mcpserver import Context
 from mcp.shared.exceptions import MCPError
 from mcp.types import CallToolResult
@@ -24,6 +27,7 @@ from tests.agents import ApiClient, SessionOf, approval_of
 from tests.agents import operation_in as api_operation_in
 from tests.asking import ORDER, ask
 from tests.configuring import configure
+from tests.connections import in_the_way
 from tests.mcp.clients import ToolClient, operation_in, text_of
 from tests.mcp.servers import OwnServer
 from tests.shop.company import Policy
@@ -258,6 +262,63 @@ def test_another_session_of_the_same_user_can_approve(
 
     assert not later.approve(operation).is_error
     assert len(effects()) == 1
+
+
+def of_the_sdk(token: str | None) -> AuthenticatedUser:
+    """What the SDK's own authentication makes of a token."""
+    return AuthenticatedUser(AccessToken(token=token or "", client_id="c", scopes=[]))
+
+
+def test_another_token_that_the_sdk_has_accepted_is_refused(
+    tools: ToolClient, effects: Effects
+) -> None:
+    tools.user = of_the_sdk("another")
+
+    refused(tools.call())
+    assert effects() == []
+
+
+def test_the_sessions_token_may_be_accepted_by_the_sdk_too(tools: ToolClient) -> None:
+    assert tools.session is not None
+    headers = tools.session.headers()
+    tools.headers = headers
+    tools.user = of_the_sdk(headers["Authorization"].removeprefix("Bearer "))
+    assert operation_in(tools.call())
+
+
+def test_another_user_of_the_sites_own_middleware_is_refused(
+    tools: ToolClient, alice: Any, bob: Any, effects: Effects
+) -> None:
+    refused(replace(tools, user=bob).call())
+    assert operation_in(replace(tools, user=alice).call())
+    assert operation_in(replace(tools, user=AnonymousUser()).call())
+    assert effects() == []
+
+
+# A database in the way
+
+
+@pytest.mark.parametrize("word", ["poppy_operations_agent", "poppy_operations_revision"])
+def test_where_the_database_cannot_be_read_an_approval_is_not_told_that_it_failed(
+    word: str, tools: ToolClient, effects: Effects
+) -> None:
+    operation = tools.ask()
+    with in_the_way(word, 100):
+        asked, approved = tools.call(), tools.approve(operation)
+
+    refused(asked, "temporarily_unavailable")
+    assert "Try again in" in text_of(asked)
+    assert not approved.is_error
+    assert "not known now whether this was done" in text_of(approved)
+    assert not tools.approve(operation).is_error
+    assert effects() == ["api.order 1 jacket"]
+
+
+def test_the_same_holds_while_a_scope_is_asked_for(tools: ToolClient, effects: Effects) -> None:
+    tools.tool = "scoped_order"
+    with in_the_way("auth_user", 100):
+        refused(tools.call(), "temporarily_unavailable")
+    assert effects() == []
 
 
 # Accounts and scopes

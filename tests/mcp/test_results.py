@@ -460,6 +460,22 @@ def test_a_tool_without_need_is_performed_at_once(
     assert Operation.objects.count() == 0
 
 
+@pytest.mark.parametrize("needed", [True, False])
+def test_a_tool_may_return_nothing(needed: bool, own: OwnServer, tools: ToolClient) -> None:
+    @own.server.tool()
+    @own.action().tool(terms=lambda request: Terms({"what": "it"}, needed=needed))
+    def act(ctx: Context) -> None:
+        """Act."""
+        Effect.objects.create(kind="acted", key="1")
+
+    tools.server, tools.tool = own.server, "act"
+    done = tools.call(arguments={})
+    if needed:
+        done = tools.approve(operation_in(done), arguments={})
+    assert (done.is_error, done.structured_content) == (False, {"result": None})
+    assert Effect.objects.count() == 1
+
+
 def test_without_need_too_an_error_leaves_nothing(
     tools: ToolClient, shop: ApiBehaviour, effects: Effects
 ) -> None:
