@@ -45,9 +45,7 @@ async def own_thread() -> AsyncIterator[None]:
         finally:
             _WITHIN.reset(within)
             SyncToAsync.thread_sensitive_context.reset(outer)
-            executor = SyncToAsync.context_to_thread_executor.pop(context, None)
-            if executor is not None:
-                executor.shutdown()
+            SyncToAsync.context_to_thread_executor.pop(context).shutdown()
 
 
 def django_tool(function: F) -> F:

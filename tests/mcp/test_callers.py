@@ -391,6 +391,7 @@ def test_the_sites_code_finds_the_accounts_user(
     seen: list[Any] = []
 
     def look(request: Any) -> None:
+        assert async_to_sync(request.auser)() == request.user
         seen.append((request.user, request.poppy.session, request.headers["Host"]))
 
     shop.allowed = look

@@ -6,7 +6,7 @@ import functools
 import subprocess
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypedDict
 
 import pytest
 from asgiref.sync import async_to_sync
@@ -230,6 +230,12 @@ class Nested(BaseModel):
     parts: list[Nested] = []
 
 
+class Typed(TypedDict):
+    """A result as a dict, which the SDK alone can read below Python 3.12."""
+
+    name: str
+
+
 def test_every_kind_of_result_keeps_its_schema(own: OwnServer) -> None:
     action = own.action()
 
@@ -262,3 +268,43 @@ def test_every_kind_of_result_keeps_its_schema(own: OwnServer) -> None:
     assert listed["opaque"].output_schema is None
     assert listed["nothing"].output_schema is not None
     assert {one.description for one in listed.values()} == {NOTICE, f"Return nothing.\n\n{NOTICE}"}
+
+
+def test_a_result_that_the_sdk_alone_can_read_has_no_schema_there(own: OwnServer) -> None:
+    @own.server.tool()
+    @own.action().tool(terms=fixed_terms)
+    def typed(ctx: Context | None) -> Typed:
+        """Return a dict."""
+        return {"name": ""}
+
+    (listed,) = async_to_sync(own.server.list_tools)()
+    assert (listed.output_schema is not None) is (sys.version_info >= (3, 12))
+    assert listed.input_schema["properties"] == {}
+
+
+# Served beside Django
+
+
+@pytest.mark.parametrize(
+    ("scope", "served"),
+    [
+        ({"type": "lifespan"}, "mcp"),
+        ({"type": "http", "path": "/mcp"}, "mcp"),
+        ({"type": "http", "path": "/mcp/more"}, "mcp"),
+        ({"type": "http", "path": "/mcpx"}, "django"),
+        ({"type": "http", "path": "/"}, "django"),
+        ({"type": "websocket", "path": "/mcp"}, "django"),
+    ],
+)
+def test_each_application_serves_what_is_its_own(scope: dict[str, str], served: str) -> None:
+    seen: list[str] = []
+
+    def serving(name: str) -> Any:
+        async def application(scope: Any, receive: Any, send: Any) -> None:
+            seen.append(name)
+
+        return application
+
+    application = beside_django(serving("django"), serving("mcp"))
+    async_to_sync(application)(scope, None, None)
+    assert seen == [served]

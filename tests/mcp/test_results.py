@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from django.core.exceptions import PermissionDenied, SuspiciousOperation, ValidationError
@@ -240,6 +240,23 @@ def test_a_result_that_has_another_shape_than_the_tools_undoes_the_action(
     assert effects() == []
     shop.answer = None
     assert not tools.approve(operation).is_error
+
+
+def test_a_result_of_the_sdk_has_to_have_the_shape_too(
+    own: OwnServer, tools: ToolClient, effects: Effects
+) -> None:
+    @own.server.tool()
+    @own.action().tool(terms=fixed_terms)
+    def shaped(ctx: Context) -> Annotated[CallToolResult, Made]:
+        """Return something else."""
+        Effect.objects.create(kind="shaped", key="1")
+        return result("Done.", figure=7)
+
+    tools.server, tools.tool = own.server, "shaped"
+    operation = tools.ask(arguments={})
+    assert tools.approve(operation, arguments={}).is_error
+    assert effects() == []
+    assert Operation.objects.get().state == "open"
 
 
 def test_after_an_external_effect_no_shape_reads_as_a_failure(
