@@ -46,7 +46,7 @@ quick: $(VENV)/.test ## run the tests of the protocol, the gate and the lifecycl
 
 packages: ## run the tests with other packages, in an environment of their own
 	@$(MAKE) --no-print-directory VENV=$(PACKAGES_VENV) $(PACKAGES_VENV)/.packages
-	POPPY_REQUIRE=1 $(PACKAGES_VENV)/bin/python -m pytest -n 2 -m packages tests/packages $(PYTEST_ARGS)
+	POPPY_REQUIRE=1 $(PACKAGES_VENV)/bin/python -m pytest -n 2 -m packages tests/packages tests/mcp/test_fastmcp.py $(PYTEST_ARGS)
 
 check: lint types imports migrations conformance-check ## everything that is not a test
 

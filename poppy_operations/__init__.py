@@ -12,6 +12,7 @@ from poppy_operations.lazily import names_from
 
 if TYPE_CHECKING:
     from poppy_operations.action import Action as Action
+    from poppy_operations.browser.facts import RequestFacts as RequestFacts
     from poppy_operations.browser.state import Browser as Browser
     from poppy_operations.company import Company as Company
     from poppy_operations.declarations.current import ApprovedOperation as ApprovedOperation
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from poppy_operations.declarations.outcomes import Refusal as Refusal
     from poppy_operations.declarations.terms import Each as Each
     from poppy_operations.declarations.terms import Terms as Terms
-    from poppy_operations.middleware import RequestFacts as RequestFacts
     from poppy_operations.protocol.approval import ApprovalStatement as ApprovalStatement
     from poppy_operations.protocol.owner import Owner as Owner
     from poppy_operations.sessions.session import Session as Session
@@ -43,7 +43,7 @@ _HOMES = {
     "Owner": "protocol.owner",
     "Performed": "declarations.outcomes",
     "Refusal": "declarations.outcomes",
-    "RequestFacts": "middleware",
+    "RequestFacts": "browser.facts",
     "Session": "sessions.session",
     "Terms": "declarations.terms",
     "operation_of": "declarations.current",

@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 
 from poppy_operations.declarations.current import CurrentOperation
 from poppy_operations.declarations.declared_action import DeclaredAction
+from poppy_operations.declarations.outcomes import ToolResult
 from poppy_operations.declarations.terms import Terms
 from poppy_operations.doors.api import api_door
 from poppy_operations.doors.arguments import (
@@ -25,11 +26,15 @@ from poppy_operations.gate.sync_and_async import adrive, drive
 
 F = TypeVar("F", bound=Callable[..., HttpResponseBase | Awaitable[HttpResponseBase]])
 C = TypeVar("C", bound=type)
+T = TypeVar("T", bound=Callable[..., Any])
 # What the body of ``run`` returns, and the handler that calls it.
 R = TypeVar("R", bound=HttpResponseBase)
 
 SiteTerms = Terms | HttpResponseBase
 TermsFor = Callable[..., SiteTerms | Awaitable[SiteTerms]]
+ToolTerms = SiteTerms | ToolResult
+ToolTermsFor = Callable[..., ToolTerms | Awaitable[ToolTerms]]
+AllowedTool = Callable[..., Any]
 Allowed = Callable[..., HttpResponseBase | Awaitable[HttpResponseBase | None] | None]
 
 
@@ -103,6 +108,40 @@ class Action(DeclaredAction):
                 allowed=allowed,
                 replay=replay,
                 methods=methods,
+                ignore=ignore,
+            )
+
+        return decorate
+
+    def tool(
+        self,
+        *,
+        terms: ToolTermsFor,
+        allowed: AllowedTool | None = None,
+        replay: Callable[..., Any] | None = None,
+        scope: str | None = None,
+        ignore: Names = (),
+    ) -> Callable[[T], T]:
+        """Put an MCP tool behind the gate; sync or async. Goes below the server's ``tool()``.
+
+        The tool has a parameter ``ctx: Context``, of the SDK or of FastMCP, and finds the terms at
+        ``operation_of(ctx).terms``. ``terms(request, **arguments)`` and
+        ``allowed(request, **arguments)`` are called with the arguments of the tool and a request of
+        Django's, which has the headers of the call, and the account's user as ``request.user``.
+        They may refuse with a result of the SDK or a response. ``scope`` is what the access token
+        must have: whoever is not signed in is challenged. ``ignore`` names arguments that do not
+        matter when two calls are compared; ``replay`` is that of ``api``. Needs the extra ``mcp``.
+        """
+        from poppy_operations.doors.mcp import tool_door  # an extra
+
+        def decorate(tool: T) -> T:
+            return tool_door(
+                self,
+                tool,
+                terms=terms,
+                allowed=allowed,
+                replay=replay,
+                scope=scope,
                 ignore=ignore,
             )
 

@@ -54,6 +54,18 @@ class Company:
         verifier.token_verifier = self.token_verifier()
         return verifier.verify(request)
 
+    def session_for_stdio(self, context: Any) -> Session:
+        """Give the verified Session of a tool call that came by no HTTP request, as over stdio.
+
+        Such a call has no headers. ``context`` is the SDK's own of this very call, with what the
+        client sent in ``_meta``. Raises a ``SessionRefused`` if it is in no Session.
+        """
+        message = (
+            "A gated tool was called without an HTTP request, and so without the headers that name "
+            "its Session, such as over stdio: define session_for_stdio(context) in your Company."
+        )
+        raise ImproperlyConfigured(message)
+
     def is_agent(self, request: HttpRequest) -> bool:
         """Whether a request without a Session came with an agent's credential.
 
@@ -186,6 +198,8 @@ def _is_users_own(credential: object) -> bool:
 
 
 _VERIFIED = "_poppy_verified"
+# At the request that stands for a tool call without one: the context of the call.
+WITHOUT_HTTP = "poppy_without_http"
 
 
 def user_of_account(account: str) -> AbstractBaseUser | None:
@@ -216,9 +230,18 @@ def verified_session(request: HttpRequest) -> Session:
     return outcome
 
 
+def is_verified(request: HttpRequest) -> bool:
+    """Whether the Session of a request was looked at, wherever it was found."""
+    return hasattr(request, _VERIFIED)
+
+
 def _session_of(request: HttpRequest) -> Session:
     company = get_company()
-    session = company.session_for(request)
+    over_stdio = getattr(request, WITHOUT_HTTP, None)
+    if over_stdio is None:
+        session = company.session_for(request)
+    else:
+        session = company.session_for_stdio(over_stdio)
     if session.account is not None and not company.is_account(session.account):
         message = "The access token names no account in the Company's own spelling."
         raise InvalidToken(message)

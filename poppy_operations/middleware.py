@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from functools import cached_property
 from typing import Any, cast
 
 from asgiref.sync import iscoroutinefunction, markcoroutinefunction, sync_to_async
@@ -12,48 +11,10 @@ from django.http.response import HttpResponseBase
 
 from poppy_operations import atomic_requests, gated_handlers
 from poppy_operations.browser import logins, mark_cookies, marks, renewing
-from poppy_operations.browser.state import Browser, browser_of
-from poppy_operations.company import verified_session
-from poppy_operations.sessions.refusals import SessionRefused
+from poppy_operations.browser.facts import RequestFacts as RequestFacts
 from poppy_operations.sessions.reports import hide_from_reports, hide_our_frames
-from poppy_operations.sessions.session import Session
-from poppy_operations.sessions.verification import has_session
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase | Awaitable[HttpResponseBase]]
-
-
-class RequestFacts:
-    """``request.poppy``: what the protocol knows of a request, each fact read at its first use."""
-
-    def __init__(self, request: HttpRequest) -> None:
-        self._request = request
-
-    @cached_property
-    def refusal(self) -> SessionRefused | None:
-        """Why the request's Session is refused; ``None`` if it is not, or there is none."""
-        return self._verified if isinstance(self._verified, SessionRefused) else None
-
-    @cached_property
-    def session(self) -> Session | None:
-        """The verified Session of an agent's request; ``None`` if there is none, or it is refused.
-
-        For the Session of an agent's browser see ``browser``.
-        """
-        return self._verified if isinstance(self._verified, Session) else None
-
-    @cached_property
-    def _verified(self) -> Session | SessionRefused | None:
-        if not has_session(self._request):
-            return None
-        try:
-            return verified_session(self._request)
-        except SessionRefused as refusal:
-            return refusal
-
-    @property
-    def browser(self) -> Browser:
-        """Whether an agent's browser sent the request, and in which Session."""
-        return browser_of(self._request)
 
 
 class PersonalAgentMiddleware:

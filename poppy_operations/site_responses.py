@@ -164,7 +164,8 @@ class SiteResponses:
         Raises ``TypeError`` if ``said`` holds no response: the action has no effect by then.
         """
         require_response("NotPerformed(…)", said.response)
-        return HttpResponse(status=409) if said.response is None else said.response
+        own = said.response
+        return own if isinstance(own, HttpResponseBase) else HttpResponse(status=409)
 
     def final(self, result: Any) -> HttpResponseBase:
         """The response as it is sent."""

@@ -23,6 +23,7 @@ def poppy_json(request: HttpRequest) -> JsonResponse:
             "browser_session_endpoint": join_url(),
         },
         "api": {"url": f"{settings.ISSUER}/api"},
+        "mcp": {"url": f"{settings.ISSUER}/mcp"},
     }
     # Where the API is described (RFC 8631).
     described = f'<{settings.ISSUER}{reverse("api-schema")}>; rel="service-desc"'

@@ -9,6 +9,7 @@ from typing import Any
 from django.http import HttpRequest
 
 from poppy_operations.declarations.terms import LazyTerms, Terms
+from poppy_operations.declarations.tool_calls import ToolContext, request_in
 from poppy_operations.protocol.approval import ApprovalStatement
 from poppy_operations.protocol.owner import Owner
 
@@ -53,23 +54,27 @@ class ApprovedOperation(CurrentOperation):
     owner: Owner = field(repr=False)
 
 
-def operation_of(request: HttpRequest) -> CurrentOperation:
-    """The operation of a gated request, typed, for Django and Django REST framework requests.
+def operation_of(request: HttpRequest | ToolContext) -> CurrentOperation:
+    """The operation of a gated request, typed: of Django, Django REST framework, or a tool call.
 
-    Raises ``RuntimeError`` outside a gated view or if its door does not gate the method, and
-    ``TypeError`` if ``request`` is no request.
+    A tool passes the ``Context`` of its call. Raises ``RuntimeError`` outside a gated view or tool
+    or if its door does not gate the method, and ``TypeError`` if ``request`` is no request.
     """
+    found = request_in(request) or request
     # A request of Django REST framework holds Django's own.
-    if not isinstance(getattr(request, "_request", request), HttpRequest):
-        kind = type(request).__name__
-        message = f"operation_of() takes the request of a view, not an object of the type {kind}."
+    if not isinstance(getattr(found, "_request", found), HttpRequest):
+        kind = type(found).__name__
+        message = (
+            "operation_of() takes the request of a view, not an object of the type "
+            f"{kind}. In a tool it takes the tool's Context."
+        )
         raise TypeError(message)
-    operation: CurrentOperation | None = getattr(request, "operation", None)
+    operation: CurrentOperation | None = getattr(found, "operation", None)
     if operation is None:
         message = (
-            f"This {request.method} request did not come through an action's door. operation_of() "
-            "is called in a view that a door decorates, for a method that the door gates: methods= "
-            "names them, and @require_POST refuses the others."
+            f"This {getattr(found, 'method', '')} request did not come through an action's door. "
+            "operation_of() is called in a view that a door decorates, for a method that the door "
+            "gates: methods= names them, and @require_POST refuses the others."
         )
         raise RuntimeError(message)
     return operation

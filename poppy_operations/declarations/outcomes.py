@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from django.core.serializers.json import DjangoJSONEncoder
 from django.http import HttpResponseBase
@@ -21,13 +21,23 @@ from poppy_operations.declarations.arguments import (
 from poppy_operations.protocol.canonical import storable_text, thaw
 
 
+@runtime_checkable
+class ToolResult(Protocol):
+    """The result of an MCP tool, as the SDK has it (``CallToolResult``)."""
+
+    content: Any
+    structured_content: Any
+    is_error: bool
+
+
 class NotPerformed(Exception):
     """Raised by an action: nothing happened. ``response`` is the answer to give, with any status.
 
-    Returned by ``reconcile``: the attempt was not performed, and cannot be performed any more.
+    Returned by ``reconcile``: the attempt was not performed, and cannot be performed any more. A
+    tool may answer with a result of its own; a response is made into one.
     """
 
-    def __init__(self, response: HttpResponseBase | None = None) -> None:
+    def __init__(self, response: HttpResponseBase | ToolResult | None = None) -> None:
         super().__init__("The action says that nothing happened.")
         self.response = response
 
@@ -96,9 +106,13 @@ def _plain_alternative(alternative: object) -> object:
 
 @dataclass(frozen=True)
 class Refusal:
-    """What ``Company.undeclared`` gives: ``extension_required``, or the site's own answer (2)."""
+    """What ``Company.undeclared`` gives: ``extension_required``, or the site's own answer (2).
 
-    response: HttpResponseBase | None = None
+    At a tool the refusal is a tool error, and the site's own answer may be a result of the SDK.
+    """
+
+    response: HttpResponseBase | ToolResult | None = None
 
     def __post_init__(self) -> None:
-        require_response("Refusal(…)", self.response)
+        if not isinstance(self.response, ToolResult):
+            require_response("Refusal(…)", self.response)

@@ -34,15 +34,16 @@ def http_content(
     is_form = isinstance(data, MultiValueDict)
     body = _form_values(request, data, files or MultiValueDict()) if is_form else data
     return RequestContent(
-        target=_target(request, action),
-        query=without(_fields(request.GET), ignore),
+        target=http_target(request, action),
+        query=without(fields_of(request.GET), ignore),
         body=without(body, ignore),
         is_form=is_form,
         target_before=partial(_target_before, request, action),
     )
 
 
-def _target(request: HttpRequest, action: str) -> dict[str, Any]:
+def http_target(request: HttpRequest, action: str) -> dict[str, Any]:
+    """Where a request goes: the action, the method, and what the URL says."""
     host, port = _authority(request.get_host(), request.scheme or "")
     return {
         "action": action,
@@ -85,14 +86,15 @@ def _arguments(args: Iterable[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]
     return {**{str(number): value for number, value in enumerate(args)}, **kwargs}
 
 
-def _fields(data: MultiValueDict[str, Any]) -> dict[str, Any]:
+def fields_of(data: MultiValueDict[str, Any]) -> dict[str, Any]:
+    """Each field with all of its values, but for the CSRF token."""
     return {name: data.getlist(name) for name in data if name != CSRF_FIELD}
 
 
 def _form_values(
     request: HttpRequest, data: MultiValueDict[str, Any], files: MultiValueDict[str, Any]
 ) -> dict[str, Any]:
-    fields = _fields(data)
+    fields = fields_of(data)
     for name, uploads in files.lists():
         fields[name] = [*fields.get(name, []), *uploads]
     return {name: _values_of_field(request, name, values) for name, values in fields.items()}

@@ -162,34 +162,43 @@ def is_within(action: DeclaredAction, request: HttpRequest) -> bool:
     raise RuntimeError(message)
 
 
-class ViewBody:
-    """The site's view as the body of calls; it finds the operation at its request."""
+class SiteBody:
+    """A function of the site as the body of calls; it finds the operation at its request."""
 
-    def __init__(self, view: Callable[..., Any]) -> None:
-        self._view = view
-        self._body = self._aperform if is_async(view) else self._perform
+    def __init__(
+        self, function: Callable[..., Any], returned: Callable[[Any], Any] = lambda result: result
+    ) -> None:
+        self._body = self._aperform if is_async(function) else self._perform
+        self._returned = returned
 
     def call(
         self, request: HttpRequest, call: Callable[[], Any]
     ) -> Callable[[CurrentOperation], Any]:
-        """The body of one call: ``call`` calls the view."""
+        """The body of one call: ``call`` calls the function."""
         return partial(self._body, request, call)
 
     def _perform(
         self, request: HttpRequest, call: Callable[[], Any], operation: CurrentOperation
-    ) -> HttpResponseBase:
+    ) -> Any:
         with _Performing(request, operation):
-            return _view_response(self._view, call())
+            return self._returned(call())
 
     async def _aperform(
         self, request: HttpRequest, call: Callable[[], Any], operation: CurrentOperation
-    ) -> HttpResponseBase:
+    ) -> Any:
         with _Performing(request, operation):
-            return _view_response(self._view, await call())
+            return self._returned(await call())
+
+
+class ViewBody(SiteBody):
+    """The site's view as the body of calls: it returns a response."""
+
+    def __init__(self, view: Callable[..., Any]) -> None:
+        super().__init__(view, partial(_view_response, view))
 
 
 class _Performing:
-    """The time in which the site's view has an operation."""
+    """The time in which the site's code has an operation."""
 
     def __init__(self, request: Any, operation: CurrentOperation) -> None:
         self._request, self._operation = request, operation

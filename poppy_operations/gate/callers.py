@@ -123,9 +123,13 @@ def _browser(call: Call, session: Session | None) -> Caller:
 
 def _undeclared(call: Call) -> Refusal:
     chosen: object = get_company().undeclared(call.asker.request, call.action)
-    if isinstance(chosen, Refusal):
+    if not isinstance(chosen, Refusal):
+        message = f"Company.undeclared returns a Refusal, not {type(chosen).__name__}."
+        raise TypeError(message)
+    if chosen.response is None or call.results.is_answer(chosen.response):
         return chosen
-    message = f"Company.undeclared returns a Refusal, not {type(chosen).__name__}."
+    kind = type(chosen.response).__name__
+    message = f"Company.undeclared refuses with {kind}, which is no answer at this door."
     raise TypeError(message)
 
 

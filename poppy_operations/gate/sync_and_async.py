@@ -86,13 +86,13 @@ async def adrive(steps: Steps[T]) -> T:
 async def _awaited(step: Step) -> Any:
     if step.site and inspect.iscoroutinefunction(step.call):
         return await step.call()
-    result = await _to_the_end(step.call)
+    result = await to_the_end(step.call)
     if step.site and inspect.isawaitable(result):
         return await result
     return result
 
 
-async def _to_the_end(call: Callable[[], T]) -> T:
+async def to_the_end(call: Callable[[], T]) -> T:
     """Run a sync call in the request's thread, to its end even if the request is cancelled.
 
     If a claim were committed and then forgotten, its outcome would be unknown for no reason: a
@@ -119,5 +119,5 @@ def _outcome(call: Callable[[], T]) -> tuple[T | None, BaseException | None]:
     """What a call returned or raised: a SystemExit raised in a task would end the event loop."""
     try:
         return call(), None
-    except BaseException as raised:  # noqa: BLE001  raised again by ``_to_the_end``
+    except BaseException as raised:  # noqa: BLE001  raised again by ``to_the_end``
         return None, raised

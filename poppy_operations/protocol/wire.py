@@ -10,6 +10,8 @@ from poppy_operations.protocol.operation import DeclineStatement, ReturnedOperat
 
 Status = Literal["approved", "performing", "performed"]
 STATES: tuple[Status, ...] = ("approved", "performing", "performed")
+# Where a tool call carries an approval: in its `_meta` (6, "MCP").
+MCP_APPROVAL = "personalagentprotocol.org/approval"
 
 
 def api_approval_required(
@@ -62,7 +64,7 @@ def mcp_approval_required(operation: ReturnedOperation) -> dict[str, object]:
         if operation.summary
         else "Not done yet. This needs approval of the terms in `operation`."
     )
-    return _tool_result(text, {"operation": operation.as_json()}, is_error=True)
+    return mcp_result(text, {"operation": operation.as_json()}, is_error=True)
 
 
 def mcp_declined(decline: DeclineStatement) -> dict[str, object]:
@@ -70,23 +72,66 @@ def mcp_declined(decline: DeclineStatement) -> dict[str, object]:
     text = "Not done. The approval was declined."
     if decline.reason:
         text = f"{text} {decline.reason}"
-    return _tool_result(text, api_declined(decline), is_error=True)
+    return mcp_result(text, api_declined(decline), is_error=True)
 
 
-def mcp_unfinished() -> dict[str, object]:
+def mcp_unfinished(operation_id: str) -> dict[str, object]:
     """Return the tool result while an operation is performing, or its outcome unknown (7).
 
-    It is no error, since clients would read an error as "not done". It names no operation, since
+    It is no error, since clients would read an error as "not done". It has no ``operation``, since
     there is nothing to approve.
     """
     text = "The action is in progress. Call again with the same approval to learn how it ended."
-    return _tool_result(text, None, is_error=False)
+    return mcp_result(text, status(operation_id, "performing"))
 
 
-def mcp_performed_elsewhere(operation_id: str) -> dict[str, object]:
-    """Return the tool result if another tool has performed the approved operation (7)."""
-    text = "Already done. This approval was used for another request, and nothing was done again."
-    return _tool_result(text, status(operation_id, "performed"), is_error=False)
+def mcp_performed(operation_id: str) -> dict[str, object]:
+    """Return the tool result for what was performed before, and whose result is not at hand (7)."""
+    text = "Already done. It was performed earlier with this approval; nothing was done again now."
+    return mcp_result(text, status(operation_id, "performed"))
+
+
+def mcp_undeclared() -> dict[str, object]:
+    """Return the tool result for an agent that may not get an operation (2).
+
+    An ordinary tool error: ``extension_required`` would refuse the agent on the whole server.
+    """
+    text = (
+        "Not done. This needs an approval, which this call cannot get: its Poppy-Extensions does "
+        "not declare version 3 of the operations extension."
+    )
+    return mcp_result(text, None, is_error=True)
+
+
+def mcp_error(
+    code: str, members: Mapping[str, object], *, retry_after_s: str | None = None
+) -> dict[str, object]:
+    """Return the tool result for an error of the core protocol."""
+    words = f"Not done. {_IN_WORDS[code]} ({code})"
+    text = words if retry_after_s is None else f"{words} Try again in {retry_after_s} s."
+    return mcp_result(text, error_body(code, **members), is_error=True)
+
+
+def mcp_cannot_look() -> dict[str, object]:
+    """Return the tool result for an approval that cannot be looked at now.
+
+    No error: the action may be under way, or done.
+    """
+    text = (
+        "It is not known now whether this was done. Call again with the same approval in a moment."
+    )
+    return mcp_result(text, error_body("temporarily_unavailable"))
+
+
+_IN_WORDS: Mapping[str, str] = {
+    "invalid_request": "The approval in _meta, or another part of the request, is malformed.",
+    "invalid_session": "The call has no valid Session in its Poppy-Session header.",
+    "invalid_token": "The access token is not valid, or has expired.",
+    "sign_in_required": "The User has to be signed in to the account that this belongs to.",
+    "insufficient_scope": "The access token does not have the scope that this needs.",
+    "rate_limited": "Too many operations wait for an approval.",
+    "temporarily_unavailable": "The server cannot look now.",
+}
 
 
 def conversation_operation(operation: ReturnedOperation) -> dict[str, object]:
@@ -108,8 +153,9 @@ def _further(extra: Mapping[str, object] | None) -> Mapping[str, object]:
     return further
 
 
-def _tool_result(
-    text: str, structured: dict[str, object] | None, *, is_error: bool
+def mcp_result(
+    text: str, structured: Mapping[str, object] | None, *, is_error: bool = False
 ) -> dict[str, object]:
+    """Return a tool result whose text suffices, and what programs read of it."""
     content = {"isError": is_error, "content": [{"type": "text", "text": text}]}
-    return content if structured is None else {**content, "structuredContent": structured}
+    return content if structured is None else {**content, "structuredContent": dict(structured)}

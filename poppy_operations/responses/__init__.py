@@ -41,7 +41,7 @@ def _expected(response: HttpResponse, answer: Answer, action: str) -> HttpRespon
         "Answered with %s (%s).",
         kind,
         status,
-        operation_id=_operation_of(answer),
+        operation_id=operation_id_of(answer),
         action=action,
         answer=kind,
         status_code=status,
@@ -49,7 +49,8 @@ def _expected(response: HttpResponse, answer: Answer, action: str) -> HttpRespon
     return response
 
 
-def _operation_of(answer: Answer) -> str:
+def operation_id_of(answer: Answer) -> str:
+    """The operation that an answer is about, for the log; empty for one that is about none."""
     if isinstance(answer, ApprovalRequired):
         return answer.operation.operation_id
     if isinstance(answer, Declined):

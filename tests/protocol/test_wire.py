@@ -19,6 +19,8 @@ from tests.protocol.examples import (
 )
 
 WITHOUT_SUMMARY = replace(OPERATION, summary=None)
+# They have results of their own, or none: a tool refuses nobody on the whole server.
+NOT_OF_TOOLS = {"approval_required", "approval_declined", "extension_required"}
 BARE_DECLINE = DeclineStatement("cls_2Wq8", "1791487200-p9Lm3Rt6Vx1c")
 DECLINED = {
     "operation_id": "cls_2Wq8",
@@ -165,17 +167,34 @@ def test_other_states_are_not_told(state: wire.Status) -> None:
 
 
 def test_an_unfinished_tool_is_in_progress_and_no_error() -> None:
-    result = wire.mcp_unfinished()
-    assert result.keys() == {"isError", "content"}
+    result = wire.mcp_unfinished("exc_5Rt2")
     assert result["isError"] is False
     assert "in progress" in text_of(result)
+    assert result["structuredContent"] == {"operation_id": "exc_5Rt2", "status": "performing"}
 
 
-def test_an_approval_used_elsewhere_is_told_that_it_was() -> None:
-    result = wire.mcp_performed_elsewhere("exc_5Rt2")
+def test_what_was_performed_before_is_told_that_nothing_was_done_again() -> None:
+    result = wire.mcp_performed("exc_5Rt2")
     assert result["isError"] is False
     assert result["structuredContent"] == {"operation_id": "exc_5Rt2", "status": "performed"}
     assert "nothing was done again" in text_of(result)
+
+
+@pytest.mark.parametrize("code", sorted(STATUSES.keys() - NOT_OF_TOOLS))
+def test_an_error_says_in_words_what_it_is(code: str) -> None:
+    result = wire.mcp_error(code, {"scope": "orders:write"}, retry_after_s="7")
+    assert result["isError"] is True
+    assert result["structuredContent"] == {"error": code, "scope": "orders:write"}
+    assert text_of(result).startswith("Not done. ")
+    assert text_of(result).endswith(f"({code}) Try again in 7 s.")
+    assert "Try again" not in text_of(wire.mcp_error(code, {"scope": "orders:write"}))
+
+
+def test_an_approval_that_cannot_be_looked_at_is_no_failure() -> None:
+    result = wire.mcp_cannot_look()
+    assert result["isError"] is False
+    assert result["structuredContent"] == {"error": "temporarily_unavailable"}
+    assert "not known now whether this was done" in text_of(result)
 
 
 def test_every_error_code_has_one_status() -> None:

@@ -11,6 +11,9 @@ from django.contrib.auth.mixins import LoginRequiredMixin
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.generic import FormView
+from mcp.server import MCPServer
+from mcp.server.mcpserver import Context
+from mcp.types import CallToolResult
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -37,6 +40,7 @@ from poppy_operations import (
 )
 from poppy_operations.exceptions import Busy, InvalidSession, KeysUnavailable, SessionRefused
 from poppy_operations.maintenance import revoke
+from poppy_operations.mcp import django_tool, session_of
 from poppy_operations.sessions.tokens import AccessToken, TokenVerifier
 
 if TYPE_CHECKING:
@@ -204,6 +208,40 @@ def refund_streamed(request: Request, order_id: int) -> Response:
     return Response({"order_id": order_id})
 
 
+server = MCPServer("typing")
+
+
+def refund_tool_terms(request: HttpRequest, order_id: int) -> Terms | CallToolResult:
+    return Terms({"order_id": order_id}) if order_id else CallToolResult(content=[], is_error=True)
+
+
+@server.tool()
+@refund.tool(terms=refund_tool_terms, scope="orders:write")
+def refund_tool(order_id: int, ctx: Context) -> dict[str, int]:
+    assert_type(operation_of(ctx), CurrentOperation)
+    if not order_id:
+        raise NotPerformed(CallToolResult(content=[], is_error=True))
+    return {"order_id": order_id}
+
+
+@server.tool()
+@refund.tool(terms=refund_tool_terms, allowed=refund_tool_terms)
+async def refund_tool_async(order_id: int, ctx: Context) -> CallToolResult:
+    return CallToolResult(content=[], structured_content={"account": session_of(ctx).account})
+
+
+@server.tool()
+@django_tool
+def price_tool(sku: str) -> int:
+    return len(sku)
+
+
+def tools_keep_their_types(ctx: Context) -> None:
+    assert_type(refund_tool(1, ctx), dict[str, int])
+    assert_type(price_tool("parka"), int)
+    Refusal(CallToolResult(content=[]))
+
+
 def these_must_be_errors(request: HttpRequest, operation: CurrentOperation) -> None:
     """An ignored line that is no error is one itself."""
     Action("typing.a", "database")  # type: ignore[call-arg]
@@ -228,6 +266,10 @@ def these_must_be_errors(request: HttpRequest, operation: CurrentOperation) -> N
     exchange.view(terms=exchange_terms, ignore="nonce")  # type: ignore[arg-type]
     exchange.view(terms=exchange_terms)(None)  # type: ignore[type-var]
     exchange.api(terms=refund_terms, replay="again")  # type: ignore[arg-type]
+    refund.tool(terms=None)  # type: ignore[arg-type]
+    refund.tool(terms=refund_tool_terms, scope=["orders:write"])  # type: ignore[arg-type]
+    refund.tool(terms=refund_tool_terms)(7)  # type: ignore[type-var]
+    Refusal("No.")  # type: ignore[arg-type]
     exchange.gated(allowed="everybody")  # type: ignore[call-overload]
     exchange.run(request, Terms({}), ship_now)  # type: ignore[arg-type]
     exchange.reconcile(too_much)  # type: ignore[arg-type]
