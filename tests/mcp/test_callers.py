@@ -50,7 +50,7 @@ def refused(result: CallToolResult, code: str = "invalid_session") -> None:
 # Undeclared
 
 
-@pytest.mark.requirement("OPS-2-10", "OPS-2-16", "OPS-2-17")
+@pytest.mark.requirement("OPS-2-10", "OPS-2-12", "OPS-2-13", "OPS-2-16", "OPS-2-17")
 @pytest.mark.parametrize("extensions", ["", '"operations";v="2"', "operations;v=3"])
 def test_an_undeclared_call_gets_an_ordinary_tool_error(
     extensions: str, tools: ToolClient, effects: Effects
@@ -77,6 +77,7 @@ def test_an_undeclared_client_is_served_by_tools_that_need_no_approval(
     assert "extension_required" not in "".join(answer.text for answer in tools.answers)
 
 
+@pytest.mark.requirement("OPS-2-12")
 @pytest.mark.ambiguity("AMB-03")
 def test_amb_03_an_undeclared_approval_is_honoured_and_gets_no_operation(
     tools: ToolClient, effects: Effects
@@ -91,6 +92,7 @@ def test_amb_03_an_undeclared_approval_is_honoured_and_gets_no_operation(
     assert effects() == ["api.order 1 jacket"]
 
 
+@pytest.mark.requirement("OPS-2-13")
 @pytest.mark.parametrize(
     "answer",
     [
@@ -120,6 +122,7 @@ def test_a_result_of_the_sdk_is_no_answer_of_an_api(tools: ToolClient, company: 
         ApiClient(tools.session).send(declared=False)
 
 
+@pytest.mark.requirement("OPS-1-07")
 def test_an_undeclared_call_that_needs_no_approval_is_served(
     tools: ToolClient, shop: ApiBehaviour, effects: Effects
 ) -> None:
@@ -198,6 +201,7 @@ def test_another_access_token_beside_the_sessions_is_refused(
     assert effects() == []
 
 
+@pytest.mark.requirement("OPS-6-44", "OPS-8.1-01")
 def test_an_expired_token_is_told_so(tools: ToolClient, effects: Effects) -> None:
     operation = tools.ask()
     tools.approve(operation)
@@ -207,6 +211,7 @@ def test_an_expired_token_is_told_so(tools: ToolClient, effects: Effects) -> Non
     assert len(effects()) == 1
 
 
+@pytest.mark.requirement("OPS-8.1-03")
 def test_a_revoked_agent_gets_no_stored_result(tools: ToolClient, effects: Effects) -> None:
     operation = tools.ask()
     tools.approve(operation)
@@ -232,11 +237,16 @@ def test_an_account_of_no_active_user_is_refused(
     assert effects() == []
 
 
+@pytest.mark.requirement(
+    "OPS-3-36", "OPS-3-39", "OPS-3-40", "OPS-3-41", "OPS-3-42", "OPS-6-39", "OPS-6-40"
+)
 @pytest.mark.parametrize(
     "change",
     [
         {"user_id": "u2"},
+        {"user_id": "u2", "account": "nobody"},
         {"agent": "B"},
+        {"agent": "B", "account": "nobody"},
         {"account": "bob"},
     ],
 )
@@ -254,6 +264,7 @@ def test_who_cannot_approve_gets_an_operation_of_their_own(
     assert effects() == []
 
 
+@pytest.mark.requirement("OPS-3-31", "OPS-3-32", "OPS-3-35")
 def test_another_session_of_the_same_user_can_approve(
     tools: ToolClient, anybody: Callable[..., SessionOf], effects: Effects
 ) -> None:
@@ -324,6 +335,7 @@ def test_the_same_holds_while_a_scope_is_asked_for(tools: ToolClient, effects: E
 # Accounts and scopes
 
 
+@pytest.mark.requirement("OPS-3-37", "OPS-3-38")
 @pytest.mark.ambiguity("AMB-01")
 @pytest.mark.parametrize("json", [True, False])
 def test_amb_01_the_same_user_signed_out_is_challenged_for_the_account(
@@ -349,6 +361,7 @@ def test_a_challenge_is_in_the_result_where_nothing_else_can_carry_it(
     refused(out.approve(operation), "sign_in_required")
 
 
+@pytest.mark.requirement("OPS-6-44", "OPS-6-45")
 def test_a_scope_is_asked_for_before_anything_else(
     tools: ToolClient, signed_out: SessionOf, effects: Effects
 ) -> None:
@@ -376,11 +389,15 @@ def test_a_missing_scope_is_at_the_http_answer(tools: ToolClient) -> None:
     assert challenge == 'Bearer error="insufficient_scope", scope="orders:write"'
 
 
-def test_a_signed_out_session_can_use_a_tool(
-    signed_out_tools: ToolClient, effects: Effects
+@pytest.mark.requirement("OPS-3-33", "OPS-3-34", "OPS-8.1-01")
+def test_what_was_returned_signed_out_is_approved_signed_out(
+    tools: ToolClient, signed_out_tools: ToolClient, effects: Effects
 ) -> None:
     operation = signed_out_tools.ask()
+    other = operation_in(tools.approve(operation))
 
+    assert other["operation_id"] != operation["operation_id"]
+    assert effects() == []
     assert not signed_out_tools.approve(operation).is_error
     assert len(effects()) == 1
 
@@ -496,7 +513,7 @@ def test_without_the_hook_a_stdio_server_is_told_what_to_do(
 # Interfaces
 
 
-@pytest.mark.requirement("OPS-6-46")
+@pytest.mark.requirement("OPS-4-02", "OPS-6-01", "OPS-6-46")
 @pytest.mark.ambiguity("AMB-05")
 @pytest.mark.parametrize("performed", [False, True])
 def test_amb_05_an_operation_of_the_api_is_none_of_a_tool_and_the_other_way_round(
@@ -533,7 +550,7 @@ def buying(own: OwnServer, signed_out_tools: ToolClient) -> ToolClient:
     return replace(signed_out_tools, server=own.server, tool="buying")
 
 
-@pytest.mark.requirement("OPS-6-33", "OPS-6-34")
+@pytest.mark.requirement("OPS-6-01", "OPS-6-33", "OPS-6-34")
 @pytest.mark.parametrize("performed", [False, True])
 def test_an_operation_of_the_website_is_none_of_a_tool_and_the_other_way_round(
     performed: bool, buying: ToolClient, effects: Effects

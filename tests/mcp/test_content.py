@@ -14,7 +14,7 @@ pytestmark = pytest.mark.django_db
 Effects = Callable[[], list[str]]
 
 
-@pytest.mark.requirement("OPS-6-26")
+@pytest.mark.requirement("OPS-6-26", "OPS-6-49")
 @pytest.mark.parametrize(
     ("first", "second"),
     [
@@ -37,7 +37,7 @@ def test_what_means_the_same_is_the_same_call(
     assert len(effects()) == 1
 
 
-@pytest.mark.requirement("OPS-6-26", "OPS-6-46")
+@pytest.mark.requirement("OPS-1-05", "OPS-6-26", "OPS-6-46", "OPS-6-52")
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -76,6 +76,7 @@ def test_an_approval_is_good_for_one_tool(tool: str, tools: ToolClient, effects:
     assert effects() == []
 
 
+@pytest.mark.requirement("OPS-6-41", "OPS-6-42", "OPS-6-45")
 @pytest.mark.ambiguity("AMB-07")
 def test_amb_07_elsewhere_it_only_says_that_it_was_performed(
     tools: ToolClient, effects: Effects

@@ -431,6 +431,7 @@ def test_a_tool_may_call_a_gated_one_once(tools: ToolClient, effects: Effects) -
     assert twice.is_error
 
 
+@pytest.mark.requirement("OPS-3-01")
 def test_an_action_may_call_its_own_tools(
     own: OwnServer, tools: ToolClient, effects: Effects
 ) -> None:

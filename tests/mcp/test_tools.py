@@ -16,7 +16,7 @@ from poppy_operations import Decline, maintenance
 from poppy_operations.models import Operation, Performance
 from tests.agents import approval_of
 from tests.clock import Clock
-from tests.mcp.clients import ToolClient, operation_in, text_of
+from tests.mcp.clients import URL, ToolClient, operation_in, text_of
 from tests.shop.company import Policy
 from tests.shop.models import Item
 from tests.shop.operations import Behaviour
@@ -28,7 +28,22 @@ TOOLS = ["order", "sync_order", "plain_order", "whole_order", "transfer"]
 GATED = {*TOOLS, "scoped_order"}
 
 
-@pytest.mark.requirement("OPS-4-10", "OPS-4-11", "OPS-4-12", "OPS-6-24", "OPS-6-51", "OPS-7-02")
+@pytest.mark.requirement(
+    "OPS-1-01",
+    "OPS-1-02",
+    "OPS-1-06",
+    "OPS-1-08",
+    "OPS-3-15",
+    "OPS-4-01",
+    "OPS-4-10",
+    "OPS-4-11",
+    "OPS-4-12",
+    "OPS-6-24",
+    "OPS-6-41",
+    "OPS-6-42",
+    "OPS-6-51",
+    "OPS-7-02",
+)
 @pytest.mark.parametrize(
     ("mode", "json"), [("auto", True), ("auto", False), ("legacy", True), ("legacy", False)]
 )
@@ -50,6 +65,7 @@ def test_a_tool_is_performed_once_when_it_was_approved(
     again = tools.approve(operation)
     assert again.model_dump() == done.model_dump()
     assert len(effects()) == 1
+    assert {str(answer.url) for answer in tools.answers} == {URL}
 
 
 def test_a_result_is_what_it_is_without_operations(tools: ToolClient) -> None:
@@ -104,6 +120,9 @@ def test_the_pending_result_passes_a_client_that_checks_the_output_schema(
     assert operation_in(async_to_sync(listed_first)())
 
 
+@pytest.mark.requirement(
+    "OPS-1-05", "OPS-3-05", "OPS-3-08", "OPS-3-22", "OPS-3-25", "OPS-5-02", "OPS-6-52", "OPS-6-54"
+)
 def test_new_terms_are_a_new_revision_of_the_same_operation(
     tools: ToolClient, jacket: Item, effects: Effects
 ) -> None:
@@ -123,7 +142,7 @@ def test_asking_again_gets_the_same_revision(tools: ToolClient) -> None:
     assert tools.ask() == tools.ask()
 
 
-@pytest.mark.requirement("OPS-6-53")
+@pytest.mark.requirement("OPS-3-09", "OPS-6-53", "OPS-6-54")
 def test_an_expired_revision_gets_a_new_one(
     tools: ToolClient, clock: Clock, effects: Effects
 ) -> None:
@@ -152,7 +171,18 @@ def test_the_replay_lasts_as_long_as_the_operation_is_remembered(
     assert len(effects()) == 1
 
 
-@pytest.mark.requirement("OPS-6-85", "OPS-6-86")
+@pytest.mark.requirement(
+    "OPS-1-04",
+    "OPS-6-74",
+    "OPS-6-76",
+    "OPS-6-77",
+    "OPS-6-78",
+    "OPS-6-79",
+    "OPS-6-80",
+    "OPS-6-85",
+    "OPS-6-86",
+    "OPS-7-14",
+)
 @pytest.mark.ambiguity("AMB-19")
 @pytest.mark.parametrize("reason", [None, "Too much for an agent."])
 def test_amb_19_a_decline_says_so_in_words_and_members(
@@ -174,6 +204,7 @@ def test_amb_19_a_decline_says_so_in_words_and_members(
     assert effects() == []
 
 
+@pytest.mark.requirement("OPS-6-74", "OPS-8.1-05")
 def test_an_approver_that_the_action_does_not_accept_is_declined(
     tools: ToolClient, effects: Effects
 ) -> None:
@@ -202,7 +233,7 @@ def under_way(**changed: Any) -> None:
     )
 
 
-@pytest.mark.requirement("OPS-7-09", "OPS-7-10")
+@pytest.mark.requirement("OPS-6-42", "OPS-7-09", "OPS-7-10")
 @pytest.mark.ambiguity("AMB-20")
 @pytest.mark.parametrize("tool", ["order", "plain_order"])
 def test_amb_20_unfinished_work_is_in_progress_and_no_error(
@@ -258,7 +289,7 @@ def test_a_failure_leaves_the_approval_usable(
     assert effects() == ["api.order 1 jacket"]
 
 
-@pytest.mark.requirement("OPS-6-25", "OPS-6-27")
+@pytest.mark.requirement("OPS-6-25", "OPS-6-27", "OPS-8.1-07")
 @pytest.mark.parametrize(
     "members",
     [
