@@ -109,7 +109,7 @@ def of_performance(answer: Replay, results: ToolResults) -> CallToolResult:
     """The result of what was performed before: the stored one, or one that says so.
 
     What was stored of a response, such as a worker's, is never an error and always has something
-    structured: clients refuse a result without it where there is an output schema.
+    structured: clients refuse a result without it if there is an output schema.
     """
     performance, operation_id = answer.performance, answer.operation_id
     if not is_stored(performance):

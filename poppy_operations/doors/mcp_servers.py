@@ -27,7 +27,7 @@ class ServersSeen:
     async def look_at(
         self, context: Any, action: DeclaredAction, arguments: Collection[str]
     ) -> None:
-        """Raise ``ImproperlyConfigured`` where ``tools/list`` says what is not so.
+        """Raise ``ImproperlyConfigured`` if ``tools/list`` says what is not so.
 
         A tool with other arguments than the gated one's is one that calls it.
         """

@@ -13,7 +13,7 @@ from mcp.server.mcpserver.utilities.func_metadata import func_metadata
 from mcp.types import CallToolResult
 from pydantic import Field, GetJsonSchemaHandler, PydanticUserError, RootModel
 
-from poppy_operations.declarations.callables import require_callable, takes
+from poppy_operations.declarations.callables import is_generator, require_callable, takes
 from poppy_operations.declarations.declared_action import DeclaredAction
 from poppy_operations.doors.mcp_results import Convert
 from poppy_operations.protocol.content import canonical_content
@@ -165,6 +165,12 @@ def reject_misused(action: DeclaredAction, tool: Any) -> None:
         message = (
             f"@tool of {action.name} goes on a function, below the tool decorator of the MCP "
             f"server, and not on {type(tool).__name__}."
+        )
+        raise TypeError(message)
+    if is_generator(tool):
+        message = (
+            f"@tool of {action.name} goes on a tool that returns its result, and "
+            f"{tool.__qualname__} yields."
         )
         raise TypeError(message)
     # A server keeps the function itself: it would be called without the gate. Nothing at the

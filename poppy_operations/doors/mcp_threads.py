@@ -27,7 +27,7 @@ _WITHIN: ContextVar[bool] = ContextVar("poppy_within_tool_call", default=False)
 async def own_thread() -> AsyncIterator[None]:
     """Run what is synchronous inside in one thread of its own; its connections are closed after.
 
-    A call within a call shares the thread of the outer one. Where synchronous code waits for the
+    A call within a call shares the thread of the outer one. If synchronous code waits for the
     call in its own thread, as tests do, that thread is used, and its connections stay open.
     """
     if _WITHIN.get() or getattr(AsyncToSync.executors, "current", None):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any, TypedDict
 
 import pytest
@@ -87,6 +87,17 @@ def test_a_gate_above_the_servers_decorator_is_refused(
 )
 def test_what_is_no_function_is_refused(function: Any, refused: Refused) -> None:
     assert "goes on a function, below the tool decorator" in refused(function)
+
+
+def test_a_tool_that_yields_is_refused(refused: Refused) -> None:
+    def yields(ctx: Context) -> Iterator[str]:
+        yield "Done."
+
+    async def ayields(ctx: Context) -> AsyncIterator[str]:
+        yield "Done."
+
+    for function in (yields, ayields):
+        assert "goes on a tool that returns its result" in refused(function)
 
 
 def test_two_gates_around_one_tool_are_refused(refused: Refused) -> None:
