@@ -111,7 +111,6 @@ def test_a_target_has_the_text_that_version_0_1_wrote(
     }
     (found,) = earlier.target_digests(before)
     assert found == keyed(target("buy", "a/", text), settings.SECRET_KEY)
-    assert earlier.target_digests(None) == []
 
 
 def test_what_waited_at_the_api_is_asked_anew(
