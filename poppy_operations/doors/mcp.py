@@ -141,7 +141,7 @@ class _ToolDoor:
         answer: Answer | None = None
         if self.scope is not None:
             try:
-                answer = yield from deciding(partial(self.scope_refusal, call, self.scope))
+                answer = yield from deciding(partial(self.missing_scope, call, self.scope))
             except Busy as error:
                 answer = order.busy(call, error)
         if answer is None:
@@ -154,7 +154,7 @@ class _ToolDoor:
             return (yield from self.again(answer, call))
         return self.told(answer, call)
 
-    def scope_refusal(self, call: Call, scope: str) -> Answer | None:
+    def missing_scope(self, call: Call, scope: str) -> Answer | None:
         return scope_error(call.asker, call.asker.user(), scope)
 
     def again(self, answer: Replay, call: Call) -> Steps[Result]:

@@ -147,17 +147,17 @@ def of_response(response: Any) -> CallToolResult:
 def _of_body(code: int, content_type: str, body: bytes) -> CallToolResult:
     is_error = code >= HTTPStatus.BAD_REQUEST
     kind = content_type.partition(";")[0].strip().lower()
-    text = body.decode("utf-8", "replace") if kind == "text/plain" or _is_json(kind) else ""
-    structured = _object(body) if _is_json(kind) else None
+    text = body.decode("utf-8", "replace") if kind == "text/plain" or _holds_json(kind) else ""
+    structured = _object_in(body) if _holds_json(kind) else None
     words = text or ("Not done." if is_error else "Done.")
     return tool_result(mcp_result(words, structured, is_error=is_error))
 
 
-def _is_json(kind: str) -> bool:
+def _holds_json(kind: str) -> bool:
     return kind == "application/json" or kind.endswith("+json")
 
 
-def _object(body: bytes) -> dict[str, object] | None:
+def _object_in(body: bytes) -> dict[str, object] | None:
     try:
         value = json.loads(body)
     except (ValueError, RecursionError):

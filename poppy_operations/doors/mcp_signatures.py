@@ -24,7 +24,7 @@ NOTICE = (
     "Once they are approved, call again with the same arguments and the approval in `_meta` under "
     f"`{MCP_APPROVAL}`."
 )
-_Said = Annotated[
+_SaidInstead = Annotated[
     dict[str, Any], Field(description="What is said of a call that did not do it just now.")
 ]
 
@@ -87,19 +87,19 @@ def shape_of(action: DeclaredAction, tool: Callable[..., Any]) -> ToolShape:
         one.replace(annotation=hints.get(one.name, one.annotation))
         for one in inspect.signature(tool).parameters.values()
     )
-    if any(one.kind in _VARIABLE for one in parameters):
+    if any(one.kind in _UNNAMED for one in parameters):
         message = f"@tool of {action.name}: {name} names every argument; it has * or **."
         raise TypeError(message)
-    returns, convert, structured = _returned(
+    returns, convert, structured = _result_shape(
         tool.__name__, hints.get("return", inspect.Signature.empty)
     )
     if not _is_context(hints[contexts[0]], of=Context):
         returns = CallToolResult  # FastMCP derives a schema of its own, which admits nothing else.
-    defaults = {one.name: one.default for one in parameters if _is_plain(one.default)}
+    defaults = {one.name: one.default for one in parameters if _is_comparable(one.default)}
     return ToolShape(contexts[0], parameters, returns, convert, structured, defaults)
 
 
-_VARIABLE = (
+_UNNAMED = (
     inspect.Parameter.VAR_POSITIONAL,
     inspect.Parameter.VAR_KEYWORD,
     inspect.Parameter.POSITIONAL_ONLY,
@@ -113,11 +113,11 @@ def _is_context(hint: Any, of: type = object) -> bool:
     return any(_is_context(one, of) for one in get_args(hint))
 
 
-def _is_plain(default: object) -> bool:
+def _is_comparable(default: object) -> bool:
     return default is None or isinstance(default, bool | int | str | list | dict)
 
 
-def _returned(name: str, annotation: Any) -> tuple[Any, Convert, bool]:
+def _result_shape(name: str, annotation: Any) -> tuple[Any, Convert, bool]:
     """What the gated tool says that it returns, and how the SDK makes results of the tool's own.
 
     The last is whether they are structured.
@@ -143,7 +143,7 @@ def _returned(name: str, annotation: Any) -> tuple[Any, Convert, bool]:
 
 
 def _admitting(name: str, model: Any) -> type[RootModel[Any]]:
-    class Returned(RootModel[model | _Said]):
+    class Returned(RootModel[model | _SaidInstead]):
         @classmethod
         def __get_pydantic_json_schema__(cls, schema: Any, handler: GetJsonSchemaHandler) -> Any:
             found = handler.resolve_ref_schema(handler(schema))

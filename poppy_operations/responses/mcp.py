@@ -31,10 +31,10 @@ def mcp_answer(answer: OurAnswer, *, approval_sent: bool) -> dict[str, object]:
             return wire.mcp_performed(answer.operation_id)
         case Undeclared():
             return wire.mcp_undeclared()
-    return _refused(answer, approval_sent=approval_sent)
+    return _error_result(answer, approval_sent=approval_sent)
 
 
-def _refused(answer: ErrorAnswer, *, approval_sent: bool) -> dict[str, object]:
+def _error_result(answer: ErrorAnswer, *, approval_sent: bool) -> dict[str, object]:
     if answer.code == "temporarily_unavailable" and approval_sent:
         return wire.mcp_cannot_look()
     retry_after_s = answer.headers.get("Retry-After")
