@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any
 
 import httpx2
 import pytest
 from asgiref.sync import async_to_sync
+from fastmcp import Client as FastClient
+from fastmcp import Context, FastMCP
+from fastmcp.server.middleware import Middleware
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import CallToolResult
@@ -22,15 +24,6 @@ from tests.agents import SessionOf, approval_of
 from tests.mcp.clients import JACKET, URL, Headers, no_django, operation_in, text_of
 from tests.mcp.servers import fixed_terms
 from tests.shop.models import Effect, Item
-
-try:
-    from fastmcp import Client as FastClient
-    from fastmcp import Context, FastMCP
-    from fastmcp.server.middleware import Middleware
-except ImportError:
-    if os.environ.get("POPPY_REQUIRE"):
-        raise
-    pytest.skip("FastMCP is not installed", allow_module_level=True)
 
 pytestmark = [pytest.mark.packages, pytest.mark.django_db]
 Effects = Callable[[], list[str]]
