@@ -25,8 +25,8 @@ one, and holds like a MUST. A row without a test says why: it is pending, or exc
 binds somebody else or is a permission that is not used.
 
 *Shown on* names the interfaces on which the tests of a row show it. *Pending on* names those where
-it applies as well and no test shows it yet: this package has doors for the website and for APIs.
-What applies everywhere is counted once for each interface.
+it applies as well and no test shows it yet: this package has doors for the website, for APIs and
+for MCP tools. What applies everywhere is counted once for each interface.
 """
 
 
