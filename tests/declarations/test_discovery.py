@@ -53,7 +53,7 @@ from poppy_operations.lifecycle import finishing
 from tests.lifecycle.rows import MINE, NOW, begun, returned
 
 assert "store.urls" not in sys.modules
-call_command("migrate", verbosity=0)
+call_command("migrate", run_syncdb=True, verbosity=0)
 """
 SCRIPT = f"""{START}
 for action in ("store.ship", "store.bill", "store.gone"):
