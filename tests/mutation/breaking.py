@@ -15,8 +15,6 @@ from inspect import CO_NEWLOCALS
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-from poppy_operations.models.statements import Texts
-
 Key = tuple[str, int, bytes]
 # Statements of which nothing but the code within them may change.
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -55,7 +53,8 @@ def break_module(name: str, before: str, after: str) -> None:
     if not found:
         message = f"{name}: nothing that is loaded would be changed."
         raise CannotBreak(message)
-    Texts.known.clear()  # of statements: they were made by what is broken now
+    # Statements were made by what is broken now. Django is set up by then, unlike at the start.
+    importlib.import_module("poppy_operations.models.statements").Texts.known.clear()
 
 
 def _changed_code(before: str, after: str, filename: str) -> dict[Key, CodeType]:
