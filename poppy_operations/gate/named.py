@@ -25,19 +25,19 @@ def named_by(operation_id: str, revision: str, approver: str) -> Named | None:
     One row holds all that checks 1 and 2 need, the answer to give again, and whether this very
     approval was declined before.
     """
-    rows = _NAMED.rows(operation_id=operation_id, revision=revision, approver=approver)
-    for operation, performance, found, was_declined in rows:
-        # Compared again: a case-insensitive collation finds other spellings.
-        if operation.operation_id != operation_id:
-            continue
-        link(operation, "performance", performance)
-        if performance is not None:
-            link(performance, "operation", operation)
-        if found is not None:
-            # Where approvals are sent with the request, none is ever recorded.
-            with_rows(found, operation, None, was_declined=was_declined)
-        return Named(operation, found)
-    return None
+    row = _NAMED.exact(
+        "operation_id", operation_id=operation_id, revision=revision, approver=approver
+    )
+    if row is None:
+        return None
+    operation, performance, found, was_declined = row
+    link(operation, "performance", performance)
+    if performance is not None:
+        link(performance, "operation", operation)
+    if found is not None:
+        # Where approvals are sent with the request, none is ever recorded.
+        with_rows(found, operation, None, was_declined=was_declined)
+    return Named(operation, found)
 
 
 def _named() -> QuerySet[Operation]:

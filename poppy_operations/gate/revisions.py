@@ -68,18 +68,11 @@ def with_rows(
 
 def revision_of_ref(ref: str, approver: str = "") -> Revision | None:
     """The revision of a website's reference, with its operation, record and declines."""
-    for found, operation, record, was_declined, record_declined in _OF_REF.rows(
-        ref=ref, approver=approver
-    ):
-        if found.ref == ref:
-            return with_rows(
-                found,
-                operation,
-                record,
-                was_declined=was_declined,
-                record_declined=record_declined,
-            )
-    return None
+    row = _OF_REF.exact("ref", ref=ref, approver=approver)
+    if row is None:
+        return None
+    found, operation, record, was, record_was = row
+    return with_rows(found, operation, record, was_declined=was, record_declined=record_was)
 
 
 def _of_ref() -> QuerySet[Revision]:
@@ -95,10 +88,11 @@ _OF_REF = Reading(
 
 def revision_of_watch(watch: str) -> Revision | None:
     """The revision that a waiting page watches."""
-    for found, operation, record, record_declined in _OF_WATCH.rows(watch=watch):
-        if found.watch == watch:
-            return with_rows(found, operation, record, record_declined=record_declined)
-    return None
+    row = _OF_WATCH.exact("watch", watch=watch)
+    if row is None:
+        return None
+    found, operation, record, record_declined = row
+    return with_rows(found, operation, record, record_declined=record_declined)
 
 
 def _of_watch() -> QuerySet[Revision]:
@@ -112,17 +106,13 @@ _OF_WATCH = Reading(_of_watch, Columns(Revision), _OPERATION, _RECORD, "record_d
 
 def revision_of_operation(operation: Operation, revision: str, approver: str) -> Revision | None:
     """Another revision of the same operation, with its record and declines."""
-    rows = _OF_OPERATION.rows(operation=operation.pk, revision=revision, approver=approver)
-    for found, record, was_declined, record_declined in rows:
-        if found.revision == revision:
-            return with_rows(
-                found,
-                operation,
-                record,
-                was_declined=was_declined,
-                record_declined=record_declined,
-            )
-    return None
+    row = _OF_OPERATION.exact(
+        "revision", operation=operation.pk, revision=revision, approver=approver
+    )
+    if row is None:
+        return None
+    found, record, was, record_was = row
+    return with_rows(found, operation, record, was_declined=was, record_declined=record_was)
 
 
 def _of_operation() -> QuerySet[Revision]:

@@ -203,6 +203,16 @@ class Reading:
             found = cursor.fetchall()
         return [self._parts(alias, row) for row in text.read(connection, found)]
 
+    def exact(self, field: str, **values: Any) -> tuple[Any, ...] | None:
+        """The row whose first item has exactly the given value of a field; ``None`` if none has.
+
+        Some databases find other spellings too: without regard to case, accents or last spaces.
+        """
+        for row in self.rows(**values):
+            if getattr(row[0], field) == values[field]:
+                return row
+        return None
+
     def _text(self, alias: str, shape: Sequence[Hashable]) -> Text:
         names = [
             name for one in self.columns for name in ([one] if isinstance(one, str) else one.names)

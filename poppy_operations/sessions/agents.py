@@ -34,12 +34,8 @@ class UnknownAgent(LookupError):
 
 def find_agent(client_id: str) -> Agent | None:
     """Give the agent with exactly this client ID, if it is listed, even revoked. One query."""
-    for (agent,) in _FOUND.rows(client_id=client_id):
-        # Some databases compare without regard to case or trailing spaces. A client ID is exact.
-        if agent.client_id == client_id:
-            found: Agent = agent
-            return found
-    return None
+    row = _FOUND.exact("client_id", client_id=client_id)
+    return None if row is None else row[0]
 
 
 _FOUND = Reading(lambda: Agent.objects.filter(client_id=given(Agent, "client_id")), Columns(Agent))
